@@ -1,0 +1,158 @@
+// Package build makes the programs that the tests and the demo run, and says
+// how far it is: from an empty build cache the control plane takes minutes.
+package build
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+//go:embed flags.env
+var flags string
+
+// A target is one program to build.
+type target struct {
+	name    string
+	module  string   // folder of its module, from the repository's root
+	pkg     string   // from the module's folder
+	links   []string // other names that the program goes by
+	sources []string // globs from the root; given, it is built only when they change
+	about   string   // what it is and how long it takes, where that is long
+}
+
+var targets = []target{
+	{
+		name: "cluster", module: "e2e", pkg: "./cmd/cluster", links: []string{"kubectl", "kwok"},
+		// Asking go whether 2,800 packages are up to date takes seconds.
+		sources: []string{"e2e/go.mod", "e2e/go.sum", "e2e/cmd/cluster/*.go", "e2e/build/*"},
+		about: "etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and kwok\n" +
+			"       8 to 12 minutes on 2 cores when the Go build cache is empty; kept until e2e/go.mod changes",
+	},
+	{name: "runtimegate", module: ".", pkg: "."},
+	{name: "demo", module: "e2e", pkg: "./cmd/demo"},
+}
+
+// All builds what is not up to date and returns the folder of the programs.
+// Builds of other processes are waited for.
+func All(ctx context.Context, out io.Writer) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(root, ".cache", "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := lock(filepath.Join(root, ".cache", "lock"))
+	if err != nil {
+		return "", fmt.Errorf("lock .cache: %w", err)
+	}
+	defer unlock()
+	for _, t := range targets {
+		if err := t.build(ctx, root, bin, out); err != nil {
+			return "", fmt.Errorf("build %s: %w", t.name, err)
+		}
+	}
+	return bin, nil
+}
+
+func (t target) build(ctx context.Context, root, bin string, out io.Writer) error {
+	key, err := t.key(root)
+	if err != nil {
+		return err
+	}
+	program := filepath.Join(bin, t.name)
+	if key != "" && isBuilt(program, key) {
+		return nil
+	}
+	if t.about != "" {
+		fmt.Fprintf(out, "build: %s: %s\n", t.name, t.about)
+	}
+	started := time.Now()
+	module := filepath.Join(root, t.module)
+	args := []string{"build", "-v", "-o", program + ".new", "-ldflags", "-s -w"}
+	if t.name == "cluster" {
+		version, err := kubernetesVersion(ctx, module)
+		if err != nil {
+			return err
+		}
+		args[len(args)-1] += versionFlags(version)
+	}
+	if err := compile(ctx, module, append(args, t.pkg), t.name, out); err != nil {
+		return err
+	}
+	if err := t.install(program, key); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "build: %s is ready after %s\n", t.name, time.Since(started).Round(time.Second))
+	return nil
+}
+
+// install puts the new program in the old one's place. It is a rename, since
+// the old one may be running.
+func (t target) install(program, key string) error {
+	if err := os.Rename(program+".new", program); err != nil {
+		return err
+	}
+	for _, link := range t.links {
+		path := filepath.Join(filepath.Dir(program), link)
+		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		if err := os.Symlink(t.name, path); err != nil {
+			return err
+		}
+	}
+	if key == "" {
+		return nil
+	}
+	return os.WriteFile(program+".key", []byte(key), 0o644)
+}
+
+// Root finds the repository's root from a folder inside it.
+func Root() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "e2e", "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s is not inside the repository: no e2e/go.mod above it", start)
+		}
+	}
+}
+
+// environ is the environment of every go command.
+func environ() []string {
+	env := os.Environ()
+	for line := range strings.Lines(flags) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			env = append(env, line)
+		}
+	}
+	return env
+}
+
+// lock waits for and takes the lock of a file. It ends with the process at the
+// latest.
+func lock(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return func() { file.Close() }, nil
+}

@@ -1,0 +1,129 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// startTimeout bounds the start of the control plane: seconds, but for a
+// machine that has its hands full.
+const startTimeout = 3 * time.Minute
+
+// A Cluster is a control plane and kwok, which plays the part of its nodes.
+type Cluster struct {
+	Dir       string // where all its files lie
+	bin       string // where the programs lie
+	processes []*Process
+	plane     *Process
+}
+
+// StartCluster starts a cluster with the programs of bin and its files in dir.
+func StartCluster(ctx context.Context, bin, dir string) (*Cluster, error) {
+	c := &Cluster{Dir: dir, bin: bin}
+	if err := c.start(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	ready, stdout, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer ready.Close()
+	cmd := exec.Command(c.program("cluster"), "serve", c.Dir)
+	cmd.Stdout = stdout
+	c.plane, err = c.background("cluster", cmd)
+	stdout.Close() // the cluster has its own
+	if err != nil {
+		return err
+	}
+	if err := c.waitLine(ctx, ready); err != nil {
+		return err
+	}
+	_, err = c.background("kwok", exec.Command(c.program("kwok"),
+		"--config="+filepath.Join(c.Dir, "stages.yaml"), "--kubeconfig="+c.Kubeconfig(),
+		"--manage-all-nodes=false", "--manage-nodes-with-annotation-selector="+kwokAnnotation+"="+kwokFake))
+	return err
+}
+
+// waitLine waits for the line that says that the control plane serves. Its end
+// closes the pipe.
+func (c *Cluster) waitLine(ctx context.Context, ready *os.File) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { ready.Close() })
+	defer stop()
+	if _, err := bufio.NewReader(ready).ReadString('\n'); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return fmt.Errorf("wait for the control plane: %w; its last words:\n%s", err, c.plane.Tail())
+	}
+	return nil
+}
+
+// background starts a process that Stop ends.
+func (c *Cluster) background(name string, cmd *exec.Cmd) (*Process, error) {
+	cmd.Env = c.Env()
+	p, err := startProcess(name, filepath.Join(c.Dir, name+".log"), cmd)
+	if err == nil {
+		c.processes = append(c.processes, p)
+	}
+	return p, err
+}
+
+// Stop ends all processes, the last one first. What they still wanted to write
+// is of no use: they are killed.
+func (c *Cluster) Stop() {
+	for len(c.processes) > 0 {
+		last := len(c.processes) - 1
+		c.processes[last].Kill()
+		c.processes = c.processes[:last]
+	}
+}
+
+// Tails is the last part of what each process said.
+func (c *Cluster) Tails() string {
+	var b strings.Builder
+	for _, p := range c.processes {
+		fmt.Fprintf(&b, "%s said last:\n%s\n", p.Name, p.Tail())
+	}
+	return b.String()
+}
+
+// Kubeconfig is the file that makes one the cluster's admin.
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.Dir, "admin.kubeconfig") }
+
+// Env is the environment of the programs that use the cluster: the programs
+// built here come first, nothing is read from the user's own home, and each
+// process can be reached, as by "kill -9 $RUNTIMEGATE_PID".
+func (c *Cluster) Env() []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "KUBE") && name != "HOME" && name != "PATH" {
+			env = append(env, v)
+		}
+	}
+	for _, p := range c.processes {
+		env = append(env, fmt.Sprintf("%s_PID=%d", strings.ToUpper(p.Name), p.Pid()))
+	}
+	return append(env, "HOME="+c.Dir, "KUBECONFIG="+c.Kubeconfig(), "PATH="+c.bin+":"+os.Getenv("PATH"))
+}
+
+// program is the path of one built here, or else the bare name.
+func (c *Cluster) program(name string) string {
+	path := filepath.Join(c.bin, name)
+	if _, err := os.Stat(path); err != nil {
+		return name
+	}
+	return path
+}

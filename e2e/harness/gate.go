@@ -1,0 +1,139 @@
+package harness
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+//go:embed webhook.yaml
+var webhookManifest string
+
+// configuration is the name of the manifest's object.
+const configuration = "runtimegate"
+
+// gateTimeout bounds each step of the gate's start.
+const gateTimeout = time.Minute
+
+// A Gate is a running "runtimegate serve".
+type Gate struct {
+	*Process
+	Webhook string // host:port that the API server calls
+	Health  string // host:port of /healthz and /readyz
+	cluster *Cluster
+}
+
+// Install puts into the cluster what runtimegate needs there: the CRDs.
+func (c *Cluster) Install(ctx context.Context, root string) error {
+	if _, err := c.Must(ctx, "", "kubectl", "create", "-f", filepath.Join(root, "charts/runtimegate/crds")); err != nil {
+		return err
+	}
+	_, err := c.Must(ctx, "", "kubectl", "wait", "--for=condition=Established", "--timeout=60s", "crd/noderuntimes.runtimegate.io")
+	return err
+}
+
+// Report publishes what a node's runtime has loaded, as its reporter does.
+func (c *Cluster) Report(ctx context.Context, node, dump string) error {
+	_, err := c.Must(ctx, "", "runtimegate", "report", "--once", "--dump="+dump, "--node="+node)
+	return err
+}
+
+// StartGate installs the webhook, starts runtimegate, and waits until the API
+// server asks it.
+func (c *Cluster) StartGate(ctx context.Context) (*Gate, error) {
+	g, err := c.LaunchGate(ctx, c.Kubeconfig())
+	if err != nil {
+		return nil, err
+	}
+	if err := g.WaitReady(ctx); err != nil {
+		return nil, err
+	}
+	return g, g.waitAsked(ctx)
+}
+
+// LaunchGate installs the webhook and starts runtimegate, which reaches the
+// API server through a kubeconfig.
+func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string) (*Gate, error) {
+	ports, err := freePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gate{Webhook: ports[0], Health: ports[1], cluster: c}
+	manifest := strings.ReplaceAll(webhookManifest, "WEBHOOK", g.Webhook)
+	if _, err := c.Must(ctx, manifest, "kubectl", "apply", "-f", "-"); err != nil {
+		return nil, err
+	}
+	g.Process, err = c.background("runtimegate", exec.Command(c.program("runtimegate"), "serve",
+		"--kubeconfig="+kubeconfig,
+		"--webhook-bind-address="+g.Webhook, "--health-probe-bind-address="+g.Health, "--metrics-bind-address=0",
+		"--self-signed", "--self-signed-host=127.0.0.1", "--inject-ca="+configuration,
+		"--log-format=text"))
+	return g, err
+}
+
+// WaitReady waits until the gate says that it is ready.
+func (g *Gate) WaitReady(ctx context.Context) error {
+	return g.wait(ctx, "runtimegate to be ready", gateTimeout, func(ctx context.Context) error {
+		status, body, err := g.Probe(ctx, "/readyz")
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("/readyz: %d %s", status, body)
+		}
+		return err
+	})
+}
+
+// Probe asks one of the health endpoints.
+func (g *Gate) Probe(ctx context.Context, path string) (status int, body string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.Health+path, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(content), err
+}
+
+// probeClass is a RuntimeClass that every gate warns of.
+const probeClass = `{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "is-runtimegate-asked"}, "handler": "is-runtimegate-asked"}`
+
+// waitAsked waits until the API server calls the webhook: it learns of a
+// configuration some time after its change.
+func (g *Gate) waitAsked(ctx context.Context) error {
+	return g.wait(ctx, "the API server to ask runtimegate", gateTimeout, func(ctx context.Context) error {
+		result, err := g.cluster.Command(ctx, probeClass, "kubectl", "create", "--dry-run=server", "-f", "-")
+		if err == nil && !strings.Contains(result.Stderr, "Warning: ") {
+			err = fmt.Errorf("no warning of a class that no node can run: %q", result.Stdout+result.Stderr)
+		}
+		return err
+	})
+}
+
+// freePorts finds free loopback ports below those that the kernel gives to
+// outgoing connections, so that none of these takes one before its server does.
+func freePorts(n int) ([]string, error) {
+	var ports []string
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))
+		listener, err := net.Listen("tcp4", address)
+		if err != nil {
+			continue
+		}
+		defer listener.Close()
+		if ports = append(ports, address); len(ports) == n {
+			return ports, nil
+		}
+	}
+	return nil, fmt.Errorf("found no %d free ports", n)
+}

@@ -1,0 +1,71 @@
+// Package e2e runs runtimegate against a real control plane, asked through the
+// real kubectl. See README.md for how to add a scenario.
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/runtimegate/runtimegate/e2e/build"
+	"github.com/runtimegate/runtimegate/e2e/harness"
+)
+
+var update = flag.Bool("update", false, "write what the sessions print into their files")
+
+// What TestMain gives to the tests.
+var (
+	interrupted context.Context // ends at a Ctrl-C, so that the tests clean up
+	bin, root   string
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	var stop context.CancelFunc
+	interrupted, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if bin, err = build.All(interrupted, os.Stdout); err != nil {
+		return 1, err
+	}
+	if root, err = build.Root(); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// startCluster starts a cluster for one test.
+func startCluster(t *testing.T) *harness.Cluster {
+	t.Helper()
+	c, err := harness.StartCluster(interrupted, bin, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.Tails())
+		}
+		c.Stop()
+	})
+	return c
+}
+
+// must stops the test at an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,6 +1,8 @@
 // Package session reads, compares and writes recorded shell sessions: commands
 // and what they are to print, in one file that reads like a terminal.
 //
+//	## A heading
+//	#
 //	# Text, which explains the command below it.
 //	$ kubectl get pod probe
 //	Error from server (NotFound): pods "probe" not found
@@ -26,7 +28,7 @@ type Session struct {
 
 // A Step is one command and what it is to print.
 type Step struct {
-	Text    []string // the comment above, without its marks
+	Text    []string // the comment above without its mark; headings start with "# "
 	Command string
 	Want    []string
 }
@@ -128,7 +130,7 @@ func (s *Session) Write() error {
 			b.WriteByte('\n')
 		}
 		for _, line := range step.Text {
-			fmt.Fprintln(&b, strings.TrimSpace("# "+line))
+			fmt.Fprintln(&b, comment(line))
 		}
 		fmt.Fprintln(&b, "$ "+step.Command)
 		for _, line := range step.Want {
@@ -136,6 +138,14 @@ func (s *Session) Write() error {
 		}
 	}
 	return os.WriteFile(s.Path, []byte(b.String()), 0o644)
+}
+
+// comment is a line of text with its mark; a heading has two.
+func comment(text string) string {
+	if strings.HasPrefix(text, "#") {
+		return "#" + text
+	}
+	return strings.TrimSpace("# " + text)
 }
 
 // trim cuts the empty lines off the end.

@@ -7,7 +7,9 @@ import (
 	"testing"
 )
 
-const recorded = `# Two nodes,
+const recorded = `## Nodes
+#
+# Two nodes,
 # one of them new.
 $ kubectl get nodes
 NAME   AGE
@@ -59,12 +61,12 @@ func TestMatches(t *testing.T) {
 	}{
 		"the same, and anything in place of the ellipsis": {nodes, "NAME   AGE\na      3d\nb      5s\n", 0, true},
 		"spaces at the end of a line are not seen":        {nodes, "NAME   AGE  \na      3d\nb      5s\n\n", 0, true},
-		"another line":        {nodes, "NAME   AGE\na      4d\nb      5s\n", 0, false},
-		"a line too many":     {nodes, "NAME   AGE\na      3d\nb      5s\nc      5s\n", 0, false},
-		"a line too few":      {nodes, "NAME   AGE\na      3d\n", 0, false},
-		"another exit code":   {nodes, "NAME   AGE\na      3d\nb      5s\n", 1, false},
-		"the same exit code":  {missing, "Error from server (NotFound): nodes \"c\" not found\n", 1, true},
-		"an exit code amiss":  {missing, "Error from server (NotFound): nodes \"c\" not found\n", 0, false},
+		"another line":                             {nodes, "NAME   AGE\na      4d\nb      5s\n", 0, false},
+		"a line too many":                          {nodes, "NAME   AGE\na      3d\nb      5s\nc      5s\n", 0, false},
+		"a line too few":                           {nodes, "NAME   AGE\na      3d\n", 0, false},
+		"another exit code":                        {nodes, "NAME   AGE\na      3d\nb      5s\n", 1, false},
+		"the same exit code":                       {missing, "Error from server (NotFound): nodes \"c\" not found\n", 1, true},
+		"an exit code amiss":                       {missing, "Error from server (NotFound): nodes \"c\" not found\n", 0, false},
 		"no character but the ellipsis is special": {missing, "Error from server NotFound: nodes \"c\" not found\n", 1, false},
 	}
 	for name, test := range tests {

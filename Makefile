@@ -1,0 +1,80 @@
+# Everything goes through make, so that every go command runs with the flags of
+# e2e/build/flags.env: with the same flags each package is compiled once.
+include e2e/build/flags.env
+export CGO_ENABLED GOFLAGS
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+BIN := .cache/bin
+API := ./inventory/v1alpha1
+CRDS := charts/runtimegate/crds
+# Not cmd/cluster: vet and staticcheck would read all of Kubernetes for it (6 minutes).
+E2E_LINTED := ./build ./harness ./session ./cmd/build ./cmd/demo .
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+.PHONY: demo
+demo: programs ## Tell what runtimegate is for, with a real control plane (KEEP=1 leaves it up)
+	@exec $(BIN)/demo $(if $(KEEP),--keep)
+
+.PHONY: test
+test: programs verify ## Run all checks and tests
+	go test ./...
+	cd e2e && go test ./build ./harness ./session && go test -v -count=1 -timeout=20m .
+
+.PHONY: build
+build: ## Build runtimegate into .cache/bin
+	go build -ldflags='-s -w' -o $(BIN)/runtimegate .
+
+.PHONY: e2e
+e2e: programs ## Run the end-to-end tests (RUN=name for some, UPDATE=1 takes what they print as expected)
+	cd e2e && go test -v -count=1 -timeout=20m $(if $(RUN),-run='$(RUN)') . $(if $(UPDATE),-args -update)
+
+.PHONY: verify
+verify: lint ## Check that generated files are up to date, and lint
+	@generated=$$(mktemp -d) && trap 'rm -rf "$$generated"' EXIT && \
+	$(call controller_gen,$$generated,$$generated) && \
+	for file in $(API)/zz_generated.deepcopy.go $(CRDS)/*.yaml; do \
+	  diff -u "$$file" "$$generated/$$(basename "$$file")" || { echo "$$file is out of date: make generate" >&2; exit 1; }; \
+	done && \
+	for file in "$$generated"/*.yaml; do \
+	  test -e "$(CRDS)/$$(basename "$$file")" || { echo "$(CRDS) lacks $$(basename "$$file"): make generate" >&2; exit 1; }; \
+	done
+
+.PHONY: lint
+lint: tools ## Run gofmt, go vet and staticcheck
+	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	test -z "$$unformatted" || { echo "not formatted by gofmt:" $$unformatted >&2; exit 1; }
+	go vet ./...
+	cd e2e && go vet $(E2E_LINTED)
+	$(BIN)/staticcheck ./...
+	cd e2e && ../$(BIN)/staticcheck $(E2E_LINTED)
+
+.PHONY: generate
+generate: tools ## Write the files that are generated from the API types
+	$(call controller_gen,$(API),$(CRDS))
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	go test -run='^$$' -bench=. -benchmem ./...
+
+.PHONY: clean
+clean: ## Remove what was built (the Go build cache stays)
+	rm -rf .cache
+
+# controller_gen writes the deep copies into the first folder, the CRDs into the second.
+controller_gen = $(BIN)/controller-gen paths=$(API) \
+	object output:object:dir=$(1) \
+	crd output:crd:dir=$(2)
+
+.PHONY: programs
+programs:
+	@cd e2e && go run ./cmd/build
+
+.PHONY: tools
+tools:
+	@cd e2e && go build -o ../$(BIN)/ tool

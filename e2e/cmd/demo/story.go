@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/runtimegate/runtimegate/e2e/build"
+	"github.com/runtimegate/runtimegate/e2e/harness"
+	"github.com/runtimegate/runtimegate/e2e/session"
+)
+
+// A teller tells the story of one cluster.
+type teller struct {
+	page    page
+	cluster *harness.Cluster
+	update  bool
+}
+
+// tell plays the whole story with the cluster's files in dir. Given wait, it
+// leaves everything up until that returns.
+func tell(ctx context.Context, dir string, update bool, wait func() error) error {
+	root, err := build.Root()
+	if err != nil {
+		return err
+	}
+	scenario, err := harness.LoadScenario(filepath.Join(root, "e2e", "demo"))
+	if err != nil {
+		return err
+	}
+	bin := filepath.Join(root, ".cache", "bin")
+	t := &teller{page: newPage(os.Stdout), update: update}
+	started := time.Now()
+	t.page.note("Starting a control plane on the loopback address ...")
+	if t.cluster, err = harness.StartCluster(ctx, bin, dir); err != nil {
+		return err
+	}
+	defer t.cluster.Stop()
+	if err := t.play(ctx, scenario, root); err != nil {
+		return err
+	}
+	t.page.note(fmt.Sprintf("All as promised, in %s.", time.Since(started).Round(time.Second)))
+	if wait == nil {
+		return nil
+	}
+	t.page.note(fmt.Sprintf("It stays up. To look around:\n  export KUBECONFIG=%s PATH=%s:$PATH\nTo stop it:\n  kill %d",
+		t.cluster.Kubeconfig(), bin, os.Getpid()))
+	return wait()
+}
+
+func (t *teller) play(ctx context.Context, s *harness.Scenario, root string) error {
+	if err := s.SetUp(ctx, t.cluster, root); err != nil {
+		return err
+	}
+	if err := t.session(ctx, filepath.Join(s.Dir, "without.session")); err != nil {
+		return err
+	}
+	t.page.note("Installing runtimegate ...")
+	if _, err := s.InstallGate(ctx, t.cluster, root); err != nil {
+		return err
+	}
+	return t.session(ctx, filepath.Join(s.Dir, "with.session"))
+}
+
+// session shows a session's text, commands, and what these print now, which
+// has to be what is written there.
+func (t *teller) session(ctx context.Context, path string) error {
+	s, err := session.Read(path)
+	if err != nil {
+		return err
+	}
+	for i := range s.Steps {
+		step := &s.Steps[i]
+		t.page.text(step.Text)
+		t.page.command(step.Command)
+		output, exit, err := t.cluster.Shell(ctx, filepath.Dir(path), step.Command)
+		if err != nil {
+			return fmt.Errorf("%s: %w", step.Command, err)
+		}
+		t.page.output(session.Lines(output, 0))
+		got := session.Lines(output, exit)
+		if t.update {
+			step.Update(got)
+		} else if !step.Matches(got) {
+			return fmt.Errorf("this is not what the demo promises (%s):\n%s", path, step.Mismatch(got))
+		}
+	}
+	if t.update {
+		return s.Write()
+	}
+	return nil
+}

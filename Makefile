@@ -35,7 +35,11 @@ e2e: programs ## Run the end-to-end tests (RUN=name for some, UPDATE=1 takes wha
 	cd e2e && go test -v -count=1 -timeout=20m $(if $(RUN),-run='$(RUN)') . $(if $(UPDATE),-args -update)
 
 .PHONY: verify
-verify: lint ## Check that generated files are up to date, and lint
+verify: lint ## Check that go.mod and generated files are up to date, and lint
+	go mod tidy -diff
+	cd e2e && go mod tidy -diff
+	@if go list -deps . | grep '^k8s.io/kubernetes/'; then \
+	  echo "runtimegate depends on k8s.io/kubernetes: that is for e2e only" >&2; exit 1; fi
 	@generated=$$(mktemp -d) && trap 'rm -rf "$$generated"' EXIT && \
 	$(call controller_gen,$$generated,$$generated) && \
 	for file in $(API)/zz_generated.deepcopy.go $(CRDS)/*.yaml; do \

@@ -77,7 +77,7 @@ func (t target) build(ctx context.Context, root, bin string, out io.Writer) erro
 	}
 	started := time.Now()
 	module := filepath.Join(root, t.module)
-	args := []string{"build", "-v", "-o", program + ".new", "-ldflags", "-s -w"}
+	args := []string{"build", "-v", "-o", program, "-ldflags", "-s -w"}
 	if t.name == "cluster" {
 		version, err := kubernetesVersion(ctx, module)
 		if err != nil {
@@ -88,19 +88,14 @@ func (t target) build(ctx context.Context, root, bin string, out io.Writer) erro
 	if err := compile(ctx, module, append(args, t.pkg), t.name, out); err != nil {
 		return err
 	}
-	if err := t.install(program, key); err != nil {
-		return err
+	if took := time.Since(started); took > time.Second {
+		fmt.Fprintf(out, "build: %s is ready after %s\n", t.name, took.Round(time.Second))
 	}
-	fmt.Fprintf(out, "build: %s is ready after %s\n", t.name, time.Since(started).Round(time.Second))
-	return nil
+	return t.finish(program, key)
 }
 
-// install puts the new program in the old one's place. It is a rename, since
-// the old one may be running.
-func (t target) install(program, key string) error {
-	if err := os.Rename(program+".new", program); err != nil {
-		return err
-	}
+// finish makes the program's links and remembers of what it was built.
+func (t target) finish(program, key string) error {
 	for _, link := range t.links {
 		path := filepath.Join(filepath.Dir(program), link)
 		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {

@@ -24,7 +24,7 @@ func main() {
 	keep := flag.Bool("keep", false, "leave everything up at the end")
 	update := flag.Bool("update", false, "write what the commands print into the demo's sessions")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if err := run(ctx, *keep, *update); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)

@@ -58,6 +58,6 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand()
+	root.AddCommand(newCrosscheckCommand())
 	return root
 }

@@ -27,7 +27,7 @@ func TestCrosscheck(t *testing.T) {
 		"what cannot be told is not missing": {
 			source:  dumpWith(t, "t-v3-crlf@2.0.14.toml", "disabled_plugins = []", "disabled_plugins = ['io.containerd.grpc.v1.cri']"),
 			wants:   []Want{{"kata", "z"}},
-			unknown: []Lack{{Handler: "kata", By: []string{"z"}, Why: `dump.toml:6:21: the CRI plugin is disabled (disabled_plugins holds "io.containerd.grpc.v1.cri"), so containerd serves no handler at all`}},
+			unknown: []Lack{{Handler: "kata", By: []string{"z"}, Why: `dump.toml:6:21: the CRI plugin is disabled (disabled_plugins holds "io.containerd.grpc.v1.cri"), so containerd serves no handler at all: remove that entry and restart containerd`}},
 		},
 	}
 	for name, tt := range tests {

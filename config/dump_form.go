@@ -32,7 +32,7 @@ func newDump(name string, root *dumpNode) (*Dump, error) {
 		return nil, err
 	}
 	d.IsDump, d.FormReason = dumpForm(d.Version, top, plugins, imports)
-	d.note("%s", d.formNote())
+	d.noteForm(imports)
 	d.setState(sections, disabled)
 	if d.IsDump {
 		d.fromDump(sections)
@@ -117,11 +117,15 @@ func dumpForm(version int, top, plugins dumpView, imports []*dumpNode) (bool, st
 	return true, ""
 }
 
-func (d *Dump) formNote() string {
+func (d *Dump) noteForm(imports []*dumpNode) {
 	if d.IsDump {
-		return ""
+		return
 	}
-	return fmt.Sprintf("%s is not the output of \"containerd config dump\" (%s): it shows what one file defines, without its imports, and is not proof of what is loaded", d.Name, d.FormReason)
+	rest := ""
+	if len(imports) > 0 {
+		rest = fmt.Sprintf("; its imports (%q%s) were not followed", imports[0].text, strings.Repeat(", …", min(1, len(imports)-1)))
+	}
+	d.note("%s is not the output of \"containerd config dump\" (%s): it shows what one file defines and is not proof of what is loaded%s", d.Name, d.FormReason, rest)
 }
 
 // setState decides whether the CRI plugin runs.
@@ -129,7 +133,7 @@ func (d *Dump) setState(s dumpSections, disabled []*dumpNode) {
 	for _, item := range disabled {
 		if d.disables(item.text) {
 			d.State = CRIDisabled
-			d.Reason = fmt.Sprintf("%s:%d:%d: the CRI plugin is disabled (disabled_plugins holds %q), so containerd serves no handler at all", d.Name, item.at.line, item.at.column, item.text)
+			d.Reason = fmt.Sprintf("%s:%d:%d: the CRI plugin is disabled (disabled_plugins holds %q), so containerd serves no handler at all: remove that entry and restart containerd", d.Name, item.at.line, item.at.column, item.text)
 			return
 		}
 	}

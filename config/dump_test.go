@@ -135,10 +135,10 @@ func TestReadDumpFields(t *testing.T) {
 
 func TestReadDumpDisabled(t *testing.T) {
 	for file, want := range map[string]string{
-		"d-v2-disabled-cri@1.7.35.toml":       `d-v2-disabled-cri@1.7.35.toml:1:21: the CRI plugin is disabled (disabled_plugins holds "io.containerd.grpc.v1.cri"), so containerd serves no handler at all`,
-		"t-v2-disabled-in-dropin@2.4.2.toml":  `t-v2-disabled-in-dropin@2.4.2.toml:5:21: the CRI plugin is disabled (disabled_plugins holds "io.containerd.grpc.v1.cri"), so containerd serves no handler at all`,
-		"nvreal-docker@1.7.35.toml":           `nvreal-docker@1.7.35.toml:1:21: the CRI plugin is disabled (disabled_plugins holds "cri"), so containerd serves no handler at all`,
-		"t-v2-disabled-in-dropin@1.7.35.toml": `t-v2-disabled-in-dropin@1.7.35.toml:1:21: the CRI plugin is disabled (disabled_plugins holds "io.containerd.grpc.v1.cri"), so containerd serves no handler at all`,
+		"d-v2-disabled-cri@1.7.35.toml":       `d-v2-disabled-cri@1.7.35.toml:1:21: the CRI plugin is disabled (disabled_plugins holds "io.containerd.grpc.v1.cri"), so containerd serves no handler at all: remove that entry and restart containerd`,
+		"t-v2-disabled-in-dropin@2.4.2.toml":  `t-v2-disabled-in-dropin@2.4.2.toml:5:21: the CRI plugin is disabled (disabled_plugins holds "io.containerd.grpc.v1.cri"), so containerd serves no handler at all: remove that entry and restart containerd`,
+		"nvreal-docker@1.7.35.toml":           `nvreal-docker@1.7.35.toml:1:21: the CRI plugin is disabled (disabled_plugins holds "cri"), so containerd serves no handler at all: remove that entry and restart containerd`,
+		"t-v2-disabled-in-dropin@1.7.35.toml": `t-v2-disabled-in-dropin@1.7.35.toml:1:21: the CRI plugin is disabled (disabled_plugins holds "io.containerd.grpc.v1.cri"), so containerd serves no handler at all: remove that entry and restart containerd`,
 	} {
 		d := readDumpFile(t, filepath.Join("testdata/dumps", file))
 		if d.State != CRIDisabled || d.Reason != want {

@@ -17,6 +17,10 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
+// runtimes have names so much alike that a distance means nothing: who asks for
+// gVisor's runsc has not mistyped runc.
+var runtimes = map[string]bool{"runc": true, "runsc": true, "crun": true, "youki": true}
+
 // maxNearestLen bounds the table of distances; handlers are DNS labels.
 const maxNearestLen = 128
 
@@ -32,6 +36,8 @@ func nearness(a, b string) (int, bool) {
 		short, long = long, short
 	}
 	switch {
+	case runtimes[a] && runtimes[b]:
+		return 0, false
 	case cost <= 1 && len(short) >= 3, cost == 2 && len(short) >= 5:
 		return cost, true
 	case strings.HasPrefix(long, short+"-"), strings.HasSuffix(long, "-"+short):

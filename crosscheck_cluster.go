@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	nodeclient "k8s.io/client-go/kubernetes/typed/node/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/runtimegate/runtimegate/config"
+)
+
+// clusterTimeout bounds all that is asked of the cluster, unless
+// --request-timeout says otherwise: a boot check must not hang.
+const clusterTimeout = 10 * time.Second
+
+// clusterWants lists the handlers of the cluster's RuntimeClasses.
+func clusterWants(ctx context.Context, flags *genericclioptions.ConfigFlags) ([]config.Want, error) {
+	cfg, err := clusterConfig(flags)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = clusterTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
+	defer cancel()
+	client, err := nodeclient.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	var wants []config.Want
+	for opts := (metav1.ListOptions{Limit: 500}); ; {
+		list, err := client.RuntimeClasses().List(ctx, opts)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = fmt.Errorf("no answer within %s", cfg.Timeout)
+			}
+			return nil, fmt.Errorf("cannot list the RuntimeClasses of %s: %w", cfg.Host, err)
+		}
+		for i := range list.Items {
+			c := &list.Items[i]
+			wants = append(wants, config.Want{Handler: c.Handler, By: fmt.Sprintf("RuntimeClass %q", c.Name)})
+		}
+		if opts.Continue = list.Continue; opts.Continue == "" {
+			return wants, nil
+		}
+	}
+}
+
+// clusterConfig finds the cluster as kubectl does, but does not fall back to
+// localhost:8080 where no cluster is configured.
+func clusterConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
+	if path := *flags.KubeConfig; path != "" {
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("--kubeconfig %s: %w", path, pathCause(err))
+		}
+	}
+	cfg, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	if len(raw.Clusters) == 0 && *flags.APIServer == "" && cfg.Host == "http://localhost:8080" {
+		return nil, errors.New("no cluster is configured: give --kubeconfig, or say what is wanted with -f or --require")
+	}
+	return cfg, nil
+}

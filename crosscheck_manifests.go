@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// maxManifestBytes bounds one manifest file.
+const maxManifestBytes = 8 << 20
+
+// A runtimeClass is what a manifest says of one RuntimeClass.
+type runtimeClass struct {
+	name, handler string
+	place         string // file:line
+}
+
+// checkHandlerName refuses what no RuntimeClass can name; it also keeps lines
+// of output apart from names.
+func checkHandlerName(name string) error {
+	if name == "" {
+		return errors.New("empty handler name")
+	}
+	if errs := validation.IsDNS1123Label(name); len(errs) > 0 {
+		return fmt.Errorf("handler %q is not a DNS label, so no RuntimeClass can name it", name)
+	}
+	return nil
+}
+
+// readRuntimeClasses reads what -f names: a file, - for stdin, or a folder, of
+// which it takes the .yaml, .yml and .json files, as kubectl does.
+func readRuntimeClasses(path string, recursive bool, stdin io.Reader) ([]runtimeClass, error) {
+	if path == "-" {
+		return readManifest(stdin, "stdin")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("-f %s: %w", path, pathCause(err))
+	}
+	if !info.IsDir() {
+		return readManifestFile(path)
+	}
+	var classes []runtimeClass
+	// WalkDir goes in lexical order.
+	err = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("-f %s: %w", file, pathCause(err))
+		}
+		if entry.IsDir() {
+			if file != path && !recursive {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		switch filepath.Ext(file) {
+		case ".yaml", ".yml", ".json":
+		default:
+			return nil
+		}
+		more, err := readManifestFile(file)
+		classes = append(classes, more...)
+		return err
+	})
+	return classes, err
+}
+
+func readManifestFile(path string) ([]runtimeClass, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("-f %s: %w", path, pathCause(err))
+	}
+	defer f.Close()
+	return readManifest(f, path)
+}
+
+// readManifest reads the RuntimeClasses of a stream of YAML or JSON documents.
+func readManifest(r io.Reader, name string) ([]runtimeClass, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxManifestBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read: %w", name, pathCause(err))
+	}
+	if len(data) > maxManifestBytes {
+		return nil, fmt.Errorf("%s: larger than %d MiB, so it is not read as a manifest", name, maxManifestBytes>>20)
+	}
+	m := &manifest{name: name}
+	switch text := bytes.TrimSpace(data); {
+	case len(text) == 0:
+		return nil, fmt.Errorf("%s: empty; expected manifests of RuntimeClasses", name)
+	case text[0] == '{':
+		// YAML may start so too.
+		if err = m.json(data); err != nil && (&manifest{name: name}).yaml(data) == nil {
+			m = &manifest{name: name}
+			err = m.yaml(data)
+		}
+	default:
+		err = m.yaml(data)
+	}
+	return m.classes, err
+}
+
+// A manifest collects the RuntimeClasses of one file.
+type manifest struct {
+	name    string
+	classes []runtimeClass
+	objects int
+}
+
+var yamlErrorLine = regexp.MustCompile(`^yaml: line (\d+): `)
+
+func (m *manifest) yaml(data []byte) error {
+	for decoder := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		var doc yaml.Node
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			msg := yamlErrorLine.ReplaceAllString(err.Error(), "$1: not valid YAML: ")
+			msg = strings.TrimPrefix(msg, "yaml: ")
+			return fmt.Errorf("%s:%s", m.name, strings.TrimPrefix(msg, " "))
+		}
+		if len(doc.Content) == 0 || isNull(doc.Content[0]) {
+			continue
+		}
+		if err := m.object(doc.Content[0], "", ""); err != nil {
+			return err
+		}
+	}
+}
+
+// maxObjects bounds the objects of a file: aliases can make a list of lists
+// endless.
+const maxObjects = 100_000
+
+// object takes one object; apiVersion and kind are what its list says of its
+// items, for items that do not say it themselves.
+func (m *manifest) object(n *yaml.Node, apiVersion, kind string) error {
+	n = resolve(n)
+	if m.objects++; m.objects > maxObjects {
+		return m.errorf(n, "more than %d objects", maxObjects)
+	}
+	if n.Kind != yaml.MappingNode {
+		return m.errorf(n, "not a Kubernetes object")
+	}
+	if s := text(field(n, "apiVersion")); s != "" {
+		apiVersion = s
+	}
+	if s := text(field(n, "kind")); s != "" {
+		kind = s
+	}
+	if kind == "" || apiVersion == "" {
+		return m.errorf(n, "no apiVersion and kind, so not a Kubernetes object")
+	}
+	group, version, _ := strings.Cut(apiVersion, "/")
+	switch {
+	case kind == "List" && apiVersion == "v1":
+		return m.items(n, "", "")
+	case kind == "RuntimeClassList" && group == "node.k8s.io":
+		return m.items(n, apiVersion, "RuntimeClass")
+	case kind == "RuntimeClass" && group == "node.k8s.io":
+		return m.runtimeClass(n, version)
+	}
+	return nil
+}
+
+func (m *manifest) items(n *yaml.Node, apiVersion, kind string) error {
+	items := resolve(field(n, "items"))
+	if items == nil || isNull(items) {
+		return nil
+	}
+	if items.Kind != yaml.SequenceNode {
+		return m.errorf(items, "items of a list must be a list")
+	}
+	for _, item := range items.Content {
+		if err := m.object(item, apiVersion, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *manifest) runtimeClass(n *yaml.Node, version string) error {
+	c := runtimeClass{name: text(field(field(n, "metadata"), "name")), place: fmt.Sprintf("%s:%d", m.name, n.Line)}
+	path, handler := "handler", field(n, "handler")
+	switch version {
+	case "v1", "v1beta1":
+	case "v1alpha1":
+		path, handler = "spec.runtimeHandler", field(field(n, "spec"), "runtimeHandler")
+	default:
+		return m.errorf(n, "RuntimeClass %q: unknown version %q of node.k8s.io", c.name, version)
+	}
+	handler = resolve(handler)
+	switch {
+	case handler == nil || isNull(handler) || handler.Kind == yaml.ScalarNode && handler.Value == "":
+		return m.errorf(n, "RuntimeClass %q has no handler; set %s", c.name, path)
+	case handler.Kind != yaml.ScalarNode || handler.ShortTag() != "!!str":
+		return m.errorf(handler, "RuntimeClass %q: %s must be a string", c.name, path)
+	}
+	if err := checkHandlerName(handler.Value); err != nil {
+		return m.errorf(handler, "RuntimeClass %q: %w", c.name, err)
+	}
+	c.handler = handler.Value
+	m.classes = append(m.classes, c)
+	return nil
+}
+
+func (m *manifest) errorf(n *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %w", m.name, n.Line, fmt.Errorf(format, args...))
+}
+
+// field returns the value of a key, nil if there is none.
+func field(n *yaml.Node, key string) *yaml.Node {
+	n = resolve(n)
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// resolve follows an alias to its anchor.
+func resolve(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+func text(n *yaml.Node) string {
+	if n = resolve(n); n != nil && n.Kind == yaml.ScalarNode {
+		return n.Value
+	}
+	return ""
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	nodeclient "k8s.io/client-go/kubernetes/typed/node/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/runtimegate/runtimegate/config"
 )
@@ -70,7 +70,11 @@ func clusterConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	if len(raw.Clusters) == 0 && *flags.APIServer == "" && cfg.Host == "http://localhost:8080" {
-		return nil, errors.New("no cluster is configured: give --kubeconfig, or say what is wanted with -f or --require")
+		where := ""
+		if env := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); env != "" {
+			where = fmt.Sprintf(" (KUBECONFIG is %q)", env)
+		}
+		return nil, fmt.Errorf("no cluster is configured%s: give --kubeconfig, or say what is wanted with -f or --require", where)
 	}
 	return cfg, nil
 }

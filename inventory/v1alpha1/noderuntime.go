@@ -18,9 +18,9 @@ const (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=nruntime,categories=runtimegate
 // +kubebuilder:printcolumn:name="RUNTIME",type=string,JSONPath=`.spec.runtime.version`,description="Version of the runtime"
-// +kubebuilder:printcolumn:name="HANDLERS",type=string,JSONPath=`.spec.handlers[*].name`,description="Runtime handlers that are loaded"
+// +kubebuilder:printcolumn:name="HANDLERS",type=string,JSONPath=`.spec.summary.handlers`,description="Runtime handlers that are loaded"
 // +kubebuilder:printcolumn:name="DEFAULT",type=string,JSONPath=`.spec.defaultHandler`,description="Handler of Pods that name no RuntimeClass"
-// +kubebuilder:printcolumn:name="FINDINGS",type=string,JSONPath=`.spec.findings[*].code`,description="What is wrong or about to go wrong"
+// +kubebuilder:printcolumn:name="FINDINGS",type=string,JSONPath=`.spec.summary.findings`,description="What is wrong or about to go wrong"
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
 type NodeRuntime struct {
 	metav1.TypeMeta `json:",inline"`
@@ -77,6 +77,11 @@ type NodeRuntimeSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Findings []Finding `json:"findings,omitempty"`
+
+	// summary repeats lists as text, for kubectl get: a printer column shows no
+	// more than the first element of a list.
+	// +optional
+	Summary *Summary `json:"summary,omitempty"`
 
 	// source is where handlers was read.
 	// +required
@@ -171,6 +176,19 @@ const (
 	ProgramNotExecutable ProgramState = "NotExecutable"
 	ProgramUnchecked     ProgramState = "Unchecked"
 )
+
+// A Summary repeats lists as text.
+type Summary struct {
+	// handlers are the names of the loaded handlers.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Handlers string `json:"handlers,omitempty"`
+
+	// findings are the codes of the findings, without those of severity Info.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Findings string `json:"findings,omitempty"`
+}
 
 // Features are the features of a handler, as CRI RuntimeHandlerFeatures.
 type Features struct {

@@ -1,0 +1,132 @@
+package inventory
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
+)
+
+// StripNode returns what the index uses of a Node, so that a cache need not
+// keep the rest. The result shares memory with the argument.
+func StripNode(node *corev1.Node) *corev1.Node {
+	stripped := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              node.Name,
+			UID:               node.UID,
+			ResourceVersion:   node.ResourceVersion,
+			CreationTimestamp: node.CreationTimestamp,
+			Labels:            node.Labels,
+		},
+		Spec: corev1.NodeSpec{Taints: node.Spec.Taints},
+		Status: corev1.NodeStatus{
+			Allocatable:     node.Status.Allocatable,
+			RuntimeHandlers: node.Status.RuntimeHandlers,
+		},
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			stripped.Status.Conditions = []corev1.NodeCondition{{Type: condition.Type, Status: condition.Status}}
+		}
+	}
+	return stripped
+}
+
+// A node is what the index keeps of one node: the Node, and the handlers as
+// its reporter and its kubelet tell them.
+type node struct {
+	object *corev1.Node // stripped
+
+	// reported are the handlers of the NodeRuntime, sorted; nil if there is no
+	// NodeRuntime or it knows of none. They hold until renewed is too old.
+	reported []string
+	renewed  time.Time
+	// unproven: a handler that is not reported may be loaded all the same.
+	unproven bool
+
+	// listed are the handlers of Node.status.runtimeHandlers, sorted; nil when
+	// the runtime does not tell the kubelet (containerd before 2.0).
+	listed []string
+	ready  bool
+}
+
+// setObject takes over a new state of the Node.
+func (n *node) setObject(object *corev1.Node) {
+	n.object = object
+	n.listed = nil
+	for _, handler := range object.Status.RuntimeHandlers {
+		// "" stands for the default handler; a list of nothing else names none.
+		if handler.Name != "" {
+			n.listed = append(n.listed, handler.Name)
+		}
+	}
+	slices.Sort(n.listed)
+	n.ready = true
+	for _, condition := range object.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			n.ready = condition.Status == corev1.ConditionTrue
+		}
+	}
+}
+
+// setReport takes over a new state of the NodeRuntime; nil when it is gone.
+func (n *node) setReport(report *v1alpha1.NodeRuntime) {
+	n.reported, n.renewed, n.unproven = nil, time.Time{}, false
+	if report == nil {
+		return
+	}
+	n.renewed = report.Spec.RenewedAt.Time
+	for _, handler := range report.Spec.Handlers {
+		n.reported = append(n.reported, handler.Name)
+	}
+	slices.Sort(n.reported)
+	for _, finding := range report.Spec.Findings {
+		if finding.Code == v1alpha1.FindingDumpNotProof {
+			n.unproven = true
+		}
+	}
+}
+
+// handlers returns what is known to be loaded at the time now, best source
+// first, and whether a handler that is not among them is known to be missing.
+func (n *node) handlers(now time.Time, o *Options) (loaded []string, complete bool) {
+	young := now.Sub(n.object.CreationTimestamp.Time) < o.NodeSettle
+	if n.isFresh(now, o) {
+		return n.reported, !n.unproven && !young
+	}
+	// A kubelet that is not Ready no longer says what its runtime has: the
+	// runtime may come back with more.
+	return n.listed, len(n.listed) > 0 && n.ready && !young
+}
+
+// isFresh says whether the report counts: it knows handlers, is not too old,
+// and is not of an earlier node of the same name.
+func (n *node) isFresh(now time.Time, o *Options) bool {
+	return len(n.reported) > 0 && now.Sub(n.renewed) <= o.StaleAfter && !n.renewed.Before(n.object.CreationTimestamp.Time)
+}
+
+// knowledge says what is known at the time now about one handler on the node.
+func (n *node) knowledge(handler string, now time.Time, o *Options) Knowledge {
+	loaded, complete := n.handlers(now, o)
+	if _, ok := slices.BinarySearch(loaded, handler); ok {
+		return Has
+	}
+	if complete {
+		return Lacks
+	}
+	return n.ignorance(now, o)
+}
+
+// ignorance says why it is not known whether the node has a handler.
+func (n *node) ignorance(now time.Time, o *Options) Knowledge {
+	switch {
+	case now.Sub(n.object.CreationTimestamp.Time) < o.NodeSettle:
+		return UnknownYoung
+	case len(n.reported) > 0 && !n.isFresh(now, o):
+		return UnknownStale
+	}
+	return UnknownSilent
+}

@@ -1,0 +1,52 @@
+package inventory
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Taints that come and go in the life of a node. A node that has one is out of
+// the scheduler's sight for the moment only, so it stays a candidate: without
+// it a Pod could be denied that would start a minute later.
+var (
+	passingTaints = []string{
+		// Cluster Autoscaler 1.30: nodes that it is about to remove, or may.
+		"ToBeDeletedByClusterAutoscaler",
+		"DeletionCandidateOfClusterAutoscaler",
+		// Karpenter 1.x: nodes that are not yet, or no more, its to use.
+		"karpenter.sh/unregistered",
+		"karpenter.sh/disrupted",
+		"karpenter.sh/disruption",
+		// Cilium 1.x: until its agent runs on the node.
+		"node.cilium.io/agent-not-ready",
+	}
+	passingTaintPrefixes = []string{
+		// Node lifecycle: not-ready, unreachable, unschedulable (a cordon),
+		// memory-pressure and the like; set by the control plane.
+		"node.kubernetes.io/",
+		// Cloud controller managers: uninitialized, shutdown.
+		"node.cloudprovider.kubernetes.io/",
+		// Start-up, status and ignored taints by the Cluster Autoscaler's names.
+		"startup-taint.cluster-autoscaler.kubernetes.io/",
+		"status-taint.cluster-autoscaler.kubernetes.io/",
+		"ignore-taint.cluster-autoscaler.kubernetes.io/",
+		// node-readiness-controller: until the node's conditions are met.
+		"readiness.k8s.io/",
+	}
+)
+
+// isLasting says whether a taint keeps Pods off a node for good: NoSchedule or
+// NoExecute, and none of those that come and go.
+func isLasting(taint *corev1.Taint) bool {
+	if taint.Effect != corev1.TaintEffectNoSchedule && taint.Effect != corev1.TaintEffectNoExecute {
+		return false
+	}
+	if slices.Contains(passingTaints, taint.Key) {
+		return false
+	}
+	return !slices.ContainsFunc(passingTaintPrefixes, func(prefix string) bool {
+		return strings.HasPrefix(taint.Key, prefix)
+	})
+}

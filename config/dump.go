@@ -123,7 +123,7 @@ func (d *Dump) Look(name string) (Presence, string) {
 // but a config file is read too, see Dump.IsDump. The error is one line and
 // starts with the name and, for all but unreadable input, line and column.
 func ReadDump(r io.Reader, name string) (*Dump, error) {
-	data, err := readDumpText(r, name)
+	data, err := readText(r, name, dumpText)
 	if err != nil {
 		return nil, err
 	}
@@ -137,15 +137,24 @@ func ReadDump(r io.Reader, name string) (*Dump, error) {
 	return newDump(name, root)
 }
 
-// readDumpText reads at most MaxDumpBytes and refuses what is not text.
-func readDumpText(r io.Reader, name string) ([]byte, error) {
+// A textKind names a kind of input in the errors of readText.
+type textKind struct {
+	format   string // "TOML"
+	what     string // what the text should be
+	expected string // where one gets it
+}
+
+var dumpText = textKind{"TOML", "a containerd configuration", `the output of "containerd config dump"`}
+
+// readText reads at most MaxDumpBytes and refuses what is not text.
+func readText(r io.Reader, name string, kind textKind) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxDumpBytes+1))
 	if err != nil {
 		// The name is said once: os's errors carry it too.
 		return nil, fmt.Errorf("%s: cannot be read: %w", name, bareError(err))
 	}
 	if len(data) > MaxDumpBytes {
-		return nil, fmt.Errorf("%s: larger than %d MiB, so it is not a containerd configuration", name, MaxDumpBytes>>20)
+		return nil, fmt.Errorf("%s: larger than %d MiB, so it is not %s", name, MaxDumpBytes>>20, kind.what)
 	}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return nil, fmt.Errorf("%s:1:1: UTF-16 text; convert it to UTF-8", name)
@@ -153,15 +162,15 @@ func readDumpText(r io.Reader, name string) ([]byte, error) {
 	// A byte order mark comes from an editor or a shell's redirection.
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, fmt.Errorf("%s: empty; expected the output of \"containerd config dump\"", name)
+		return nil, fmt.Errorf("%s: empty; expected %s", name, kind.expected)
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		return nil, posError(name, textPosition(data, i), "NUL byte: a binary file, not TOML")
+		return nil, posError(name, textPosition(data, i), "NUL byte: a binary file, not %s", kind.format)
 	}
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
-			return nil, posError(name, textPosition(data, i), "byte %#02x is not UTF-8: a binary file, not TOML?", data[i])
+			return nil, posError(name, textPosition(data, i), "byte %#02x is not UTF-8: a binary file, not %s?", data[i], kind.format)
 		}
 		i += size
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -25,10 +26,9 @@ func clusterWants(ctx context.Context, flags *genericclioptions.ConfigFlags) ([]
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = clusterTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
+	timeout := cmp.Or(cfg.Timeout, clusterTimeout)
+	cfg.Timeout = 0 // one clock, of all pages together
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	client, err := nodeclient.NewForConfig(cfg)
 	if err != nil {
@@ -39,7 +39,7 @@ func clusterWants(ctx context.Context, flags *genericclioptions.ConfigFlags) ([]
 		list, err := client.RuntimeClasses().List(ctx, opts)
 		if err != nil {
 			if ctx.Err() != nil {
-				err = fmt.Errorf("no answer within %s", cfg.Timeout)
+				err = fmt.Errorf("no answer within %s", timeout)
 			}
 			return nil, fmt.Errorf("cannot list the RuntimeClasses of %s: %w", cfg.Host, err)
 		}

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// maxConfigVersion is that of containerd 2.3 and 2.4.
+const maxConfigVersion = 4
+
 // newDump decides what the tree of an input says about the CRI plugin.
 func newDump(name string, root *dumpNode) (*Dump, error) {
 	r := &dumpReader{name: name}
@@ -33,6 +36,9 @@ func newDump(name string, root *dumpNode) (*Dump, error) {
 	}
 	d.IsDump, d.FormReason = dumpForm(d.Version, top, plugins, imports)
 	d.noteForm(imports)
+	if d.Version > maxConfigVersion {
+		d.note("%s: config version %d is newer than the newest known, %d, and read like that", name, d.Version, maxConfigVersion)
+	}
 	d.setState(sections, disabled)
 	if d.IsDump {
 		d.fromDump(sections)

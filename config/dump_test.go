@@ -290,6 +290,23 @@ func TestReadDumpOfConfigFiles(t *testing.T) {
 	}
 }
 
+// TestReadDumpOf200: containerd 2.0.0 printed this of a version 3 file that
+// defines spin under the old plugin name. It would have printed the same of a
+// version 2 file, whose spin the daemon loads.
+func TestReadDumpOf200(t *testing.T) {
+	d := readDumpFile(t, "testdata/dumps/early/2.0.0.toml")
+	if got, why := d.Look("spin"); got != Unknown || !strings.Contains(why, "2.0.6") {
+		t.Errorf("Look(spin) = %v, %q", got, why)
+	}
+	if got, _ := d.Look("runc"); got != Present || !d.IsDump {
+		t.Errorf("Look(runc) = %v, a dump: %t", got, d.IsDump)
+	}
+	d.MaybeUnmigrated = false
+	if got, _ := d.Look("spin"); got != Absent {
+		t.Errorf("Look(spin) of a dump known to be migrated = %v", got)
+	}
+}
+
 // TestConfigDefaultIsNoDump: the output of "containerd config default", the
 // start of many a hand-written file, has every key of a dump.
 func TestConfigDefaultIsNoDump(t *testing.T) {
@@ -300,6 +317,29 @@ func TestConfigDefaultIsNoDump(t *testing.T) {
 		}
 		if got, _ := d.Look("nvidia"); got != Present {
 			t.Errorf("imports = %s: Look(nvidia) = %v", imports, got)
+		}
+	}
+}
+
+func TestReadDumpOfAFutureVersion(t *testing.T) {
+	d := dumpWith(t, "t-v2-inline@2.4.2.toml", "version = 4", "version = 5")
+	if got, _ := d.Look("nvidia"); got != Present || !d.IsDump {
+		t.Errorf("Look(nvidia) = %v, a dump: %t", got, d.IsDump)
+	}
+	if want := []string{"dump.toml: config version 5 is newer than the newest known, 4, and read like that"}; !cmp.Equal(d.Notes, want) {
+		t.Errorf("notes %q, want %q", d.Notes, want)
+	}
+}
+
+func BenchmarkReadDump(b *testing.B) {
+	data, err := os.ReadFile("testdata/dumps/2.4.2.afterdropin.dump.toml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := ReadDump(bytes.NewReader(data), "dump.toml"); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

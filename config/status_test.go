@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,7 +81,14 @@ func TestReadStatusOfRealContainerd(t *testing.T) {
 	t.Logf("%d answers of real containerd read", len(files))
 }
 
-func TestReadStatusForms(t *testing.T) {
+type statusForm struct {
+	text string
+	want Status
+}
+
+// containerdStatusForms are the forms in which containerd's answer comes.
+func containerdStatusForms(t *testing.T) map[string]statusForm {
+	t.Helper()
 	on, off := true, false
 	containerd := `{"containerd":{"defaultRuntimeName":"runc","runtimes":{"runc":{"runtimeType":"io.containerd.runc.v2","options":{"BinaryName":"/b"}}}}%s}`
 	quoted := func(cdi string) string {
@@ -93,10 +101,7 @@ func TestReadStatusForms(t *testing.T) {
 	runc := []Handler{{Name: "runc", RuntimeType: "io.containerd.runc.v2", BinaryName: "/b"}}
 	both := map[string]HandlerFeatures{"runc": {RecursiveReadOnlyMounts: true, UserNamespaces: true}}
 	none := map[string]HandlerFeatures{}
-	tests := map[string]struct {
-		text string
-		want Status
-	}{
+	return map[string]statusForm{
 		"containerd 1.6 knows no CDI": {
 			`{"status": {"conditions": []}, "info": {"config": ` + quoted("") + `}}`,
 			Status{CRI: CRI{Handlers: runc, DefaultHandler: "runc", CDI: &off}, RuntimeName: "containerd", Features: none},
@@ -113,21 +118,6 @@ func TestReadStatusForms(t *testing.T) {
 			`{"version": {"runtime_name": "containerd", "runtime_version": "2.1.0"}, "status": {"status": {"conditions": []}, "info": {"config": ` + quoted(`,"enableCDI":true`) + `}, "runtime_handlers": [{"name": "runc", "features": {"recursive_read_only_mounts": true, "user_namespaces": true}}]}}`,
 			Status{CRI: CRI{Handlers: runc, DefaultHandler: "runc", CDI: &on}, RuntimeName: "containerd", RuntimeVersion: "2.1.0", Features: both},
 		},
-		"not verbose": {
-			`{"status": {"conditions": []}, "runtimeHandlers": [{"name": "b"}, {"name": "a"}, {"name": ""}]}`,
-			Status{CRI: CRI{Handlers: []Handler{{Name: "a"}, {Name: "b"}}}, Features: none,
-				Notes: []string{"the answer does not name the default handler"}},
-		},
-		// Made from server/runtime_status.go of CRI-O (August 2026).
-		"CRI-O": {
-			`{"version": {"runtimeName": "cri-o", "runtimeVersion": "1.37.0"}, "status": {"status": {"conditions": []},
-			"info": {"config": "{\"crio\":{\"Runtimes\":{\"crun\":{\"RuntimePath\":\"/usr/bin/crun\",\"RuntimeType\":\"oci\"},\"kata\":{\"RuntimePath\":\"/usr/bin/shim\",\"RuntimeType\":\"vm\"}},\"DefaultRuntime\":\"crun\",\"CDISpecDirs\":[\"/etc/cdi\"]},\"sandboxImage\":\"p\"}"},
-			"runtimeHandlers": [{"name": "crun", "features": {"recursiveReadOnlyMounts": true}}, {"name": "", "features": {"recursiveReadOnlyMounts": true}}, {"name": "kata", "features": {}}]}}`,
-			Status{CRI: CRI{Handlers: []Handler{{Name: "crun", RuntimeType: "oci", RuntimePath: "/usr/bin/crun"}, {Name: "kata", RuntimeType: "vm", RuntimePath: "/usr/bin/shim"}}, DefaultHandler: "crun", CDI: &on},
-				RuntimeName: "cri-o", RuntimeVersion: "1.37.0",
-				Features: map[string]HandlerFeatures{"crun": {RecursiveReadOnlyMounts: true}, "kata": {}},
-				Notes:    []string{"CRI-O lists a handler as soon as it has reloaded its files, but may not be able to run it before it is restarted"}},
-		},
 		"lists that disagree": {
 			`{"status": {"conditions": []}, "info": {"config": ` + quoted("") + `}, "runtimeHandlers": [{"name": "kata", "features": {}}, {"name": "crun"}]}`,
 			Status{CRI: CRI{Handlers: []Handler{{Name: "crun"}, {Name: "kata"}}, DefaultHandler: "runc", CDI: &off}, RuntimeName: "containerd",
@@ -143,6 +133,33 @@ func TestReadStatusForms(t *testing.T) {
 				}},
 		},
 	}
+}
+
+// otherStatusForms are those of any runtime, and of CRI-O.
+func otherStatusForms() map[string]statusForm {
+	on := true
+	return map[string]statusForm{
+		"not verbose": {
+			`{"status": {"conditions": []}, "runtimeHandlers": [{"name": "b"}, {"name": "a"}, {"name": ""}]}`,
+			Status{CRI: CRI{Handlers: []Handler{{Name: "a"}, {Name: "b"}}}, Features: map[string]HandlerFeatures{},
+				Notes: []string{"the answer does not name the default handler"}},
+		},
+		// Made from server/runtime_status.go of CRI-O (August 2026).
+		"CRI-O": {
+			`{"version": {"runtimeName": "cri-o", "runtimeVersion": "1.37.0"}, "status": {"status": {"conditions": []},
+			"info": {"config": "{\"crio\":{\"Runtimes\":{\"crun\":{\"RuntimePath\":\"/usr/bin/crun\",\"RuntimeType\":\"oci\"},\"kata\":{\"RuntimePath\":\"/usr/bin/shim\",\"RuntimeType\":\"vm\"}},\"DefaultRuntime\":\"crun\",\"CDISpecDirs\":[\"/etc/cdi\"]},\"sandboxImage\":\"p\"}"},
+			"runtimeHandlers": [{"name": "crun", "features": {"recursiveReadOnlyMounts": true}}, {"name": "", "features": {"recursiveReadOnlyMounts": true}}, {"name": "kata", "features": {}}]}}`,
+			Status{CRI: CRI{Handlers: []Handler{{Name: "crun", RuntimeType: "oci", RuntimePath: "/usr/bin/crun"}, {Name: "kata", RuntimeType: "vm", RuntimePath: "/usr/bin/shim"}}, DefaultHandler: "crun", CDI: &on},
+				RuntimeName: "cri-o", RuntimeVersion: "1.37.0",
+				Features: map[string]HandlerFeatures{"crun": {RecursiveReadOnlyMounts: true}, "kata": {}},
+				Notes:    []string{"CRI-O lists a handler as soon as it has reloaded its files, but may not be able to run it before it is restarted"}},
+		},
+	}
+}
+
+func TestReadStatusForms(t *testing.T) {
+	tests := containerdStatusForms(t)
+	maps.Copy(tests, otherStatusForms())
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			s, err := ReadStatus(strings.NewReader(tt.text), "status.json")

@@ -58,6 +58,6 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newCrosscheckCommand())
+	root.AddCommand(newServeCommand(), newReportCommand(), newCrosscheckCommand())
 	return root
 }

@@ -54,7 +54,7 @@ func (c *CRI) Names() []string {
 	return names
 }
 
-// sortHandlers restores the order that Handler relies on.
-func (c *CRI) sortHandlers() {
+// Sort sorts the handlers by name, the order that Handler relies on.
+func (c *CRI) Sort() {
 	slices.SortFunc(c.Handlers, func(a, b Handler) int { return strings.Compare(a.Name, b.Name) })
 }

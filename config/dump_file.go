@@ -93,5 +93,5 @@ func (d *Dump) addBuiltin(s dumpSections) {
 		return
 	}
 	d.Handlers = append(d.Handlers, runcHandler)
-	d.sortHandlers()
+	d.Sort()
 }

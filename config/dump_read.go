@@ -245,6 +245,6 @@ func sortedHandlers(sections ...*dumpSection) []Handler {
 	}
 	var c CRI
 	c.Handlers = slices.AppendSeq(make([]Handler, 0, len(all)), maps.Values(all))
-	c.sortHandlers()
+	c.Sort()
 	return c.Handlers
 }

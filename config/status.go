@@ -100,7 +100,7 @@ func NewStatus(a StatusAnswer) (*Status, error) {
 		}
 	}
 	s.Handlers = slices.AppendSeq(make([]Handler, 0, len(listed)), maps.Values(listed))
-	s.sortHandlers()
+	s.Sort()
 	s.noteDoubts(configured != nil)
 	return s, nil
 }

@@ -75,6 +75,8 @@ func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string) (*Gate, err
 		"--kubeconfig="+kubeconfig,
 		"--webhook-bind-address="+g.Webhook, "--health-probe-bind-address="+g.Health, "--metrics-bind-address=0",
 		"--self-signed", "--self-signed-host=127.0.0.1", "--inject-ca="+configuration,
+		// The nodes of a test are minutes old at most.
+		"--node-settle=0s",
 		"--log-format=text"))
 	return g, err
 }

@@ -17,7 +17,7 @@ const (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=nruntime,categories=runtimegate
-// +kubebuilder:printcolumn:name="RUNTIME",type=string,JSONPath=`.spec.runtime.version`,description="Version of the runtime"
+// +kubebuilder:printcolumn:name="RUNTIME",type=string,JSONPath=`.spec.summary.runtime`,description="Name and version of the runtime"
 // +kubebuilder:printcolumn:name="HANDLERS",type=string,JSONPath=`.spec.summary.handlers`,description="Runtime handlers that are loaded"
 // +kubebuilder:printcolumn:name="DEFAULT",type=string,JSONPath=`.spec.defaultHandler`,description="Handler of Pods that name no RuntimeClass"
 // +kubebuilder:printcolumn:name="FINDINGS",type=string,JSONPath=`.spec.summary.findings`,description="What is wrong or about to go wrong"
@@ -78,8 +78,8 @@ type NodeRuntimeSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Findings []Finding `json:"findings,omitempty"`
 
-	// summary repeats lists as text, for kubectl get: a printer column shows no
-	// more than the first element of a list.
+	// summary repeats the above as text, for kubectl get: a printer column shows
+	// one field, and of a list no more than the first element.
 	// +optional
 	Summary *Summary `json:"summary,omitempty"`
 
@@ -177,8 +177,13 @@ const (
 	ProgramUnchecked     ProgramState = "Unchecked"
 )
 
-// A Summary repeats lists as text.
+// A Summary is what kubectl get shows.
 type Summary struct {
+	// runtime is the name and version of the runtime.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Runtime string `json:"runtime,omitempty"`
+
 	// handlers are the names of the loaded handlers.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256

@@ -1,0 +1,75 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
+)
+
+// CacheOptions make a cache keep no more of the objects that Feed watches than
+// the index uses.
+func CacheOptions() cache.Options {
+	return cache.Options{ByObject: map[client.Object]cache.ByObject{
+		&corev1.Node{}: {Transform: func(obj any) (any, error) {
+			if node, ok := obj.(*corev1.Node); ok {
+				return StripNode(node), nil
+			}
+			return obj, nil
+		}},
+		&v1alpha1.NodeRuntime{}: {Transform: cache.TransformStripManagedFields()},
+		&nodev1.RuntimeClass{}:  {Transform: cache.TransformStripManagedFields()},
+	}}
+}
+
+// Feed keeps the index up to date with the Nodes and NodeRuntimes of a cache.
+// The function that it returns says whether all that were there at the start
+// are in the index.
+func Feed(ctx context.Context, objects cache.Cache, index *Index) (synced func() bool, err error) {
+	nodes, err := handle(ctx, objects, &corev1.Node{}, index.SetNode, index.DeleteNode)
+	if err != nil {
+		return nil, fmt.Errorf("watch Nodes: %w", err)
+	}
+	reports, err := handle(ctx, objects, &v1alpha1.NodeRuntime{}, index.SetReport, index.DeleteReport)
+	if err != nil {
+		return nil, fmt.Errorf("watch NodeRuntimes (are runtimegate's CRDs installed?): %w", err)
+	}
+	return func() bool { return nodes() && reports() }, nil
+}
+
+func handle[T client.Object](ctx context.Context, objects cache.Cache, kind T, set func(T), remove func(string)) (func() bool, error) {
+	informer, err := objects.GetInformer(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) {
+			if object, ok := obj.(T); ok {
+				set(object)
+			}
+		},
+		UpdateFunc: func(_, obj any) {
+			if object, ok := obj.(T); ok {
+				set(object)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if gone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+				obj = gone.Obj
+			}
+			if object, ok := obj.(T); ok {
+				remove(object.GetName())
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return registration.HasSynced, nil
+}

@@ -1,0 +1,108 @@
+package inventory
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/runtimegate/runtimegate/config"
+	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
+)
+
+// FromDump makes the NodeRuntime of a node out of a "containerd config dump"
+// that was taken there at the time now. A dump without a running CRI plugin is
+// refused: it does not say that nothing is loaded.
+func FromDump(dump *config.Dump, node string, now time.Time) (*v1alpha1.NodeRuntime, error) {
+	if dump.State != config.CRIOn {
+		return nil, fmt.Errorf("nothing to publish for node %q: %s", node, dump.Reason)
+	}
+	handlers := dumpHandlers(dump)
+	switch {
+	case len(handlers) == 0:
+		return nil, fmt.Errorf("nothing to publish for node %q: %s defines no handler", node, dump.Name)
+	case len(handlers) > v1alpha1.MaxHandlers:
+		return nil, fmt.Errorf("nothing to publish for node %q: %s defines %d handlers, a NodeRuntime holds %d",
+			node, dump.Name, len(handlers), v1alpha1.MaxHandlers)
+	}
+	at := metav1.NewTime(now).Rfc3339Copy()
+	report := &v1alpha1.NodeRuntime{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeRuntime"},
+		ObjectMeta: metav1.ObjectMeta{Name: node},
+		Spec: v1alpha1.NodeRuntimeSpec{
+			Runtime:        v1alpha1.Runtime{Name: "containerd"},
+			DefaultHandler: dump.DefaultHandler,
+			Handlers:       handlers,
+			Source:         v1alpha1.SourceConfigDump,
+			ObservedAt:     at,
+			RenewedAt:      at,
+		},
+	}
+	if dump.CDI != nil {
+		report.Spec.CDI = &v1alpha1.CDI{Enabled: *dump.CDI}
+	}
+	if why := unproven(dump); why != "" {
+		report.Spec.Findings = append(report.Spec.Findings, v1alpha1.Finding{
+			Code:     v1alpha1.FindingDumpNotProof,
+			Severity: v1alpha1.SeverityWarning,
+			Message:  cut(why, v1alpha1.MaxMessage),
+		})
+	}
+	report.Spec.Summary = summarize(&report.Spec)
+	return report, nil
+}
+
+// dumpHandlers returns the handlers that are sure to be loaded, sorted by name.
+func dumpHandlers(dump *config.Dump) []v1alpha1.Handler {
+	all := config.CRI{Handlers: append(append([]config.Handler(nil), dump.Handlers...), dump.Extra...)}
+	all.Sort()
+	var handlers []v1alpha1.Handler
+	for _, h := range all.Handlers {
+		if presence, _ := dump.Look(h.Name); presence == config.Present {
+			handlers = append(handlers, v1alpha1.Handler{Name: h.Name, RuntimeType: h.RuntimeType})
+		}
+	}
+	return handlers
+}
+
+// unproven says why a handler that the dump lacks may be loaded all the same.
+func unproven(dump *config.Dump) string {
+	switch {
+	case !dump.IsDump:
+		return fmt.Sprintf("%s is a config file and no dump (%s): other files may define more handlers", dump.Name, dump.FormReason)
+	case dump.Incomplete != "":
+		return dump.Incomplete
+	case dump.MaybeUnmigrated:
+		return dump.Name + " has the form of containerd 2.0.0 to 2.0.6, whose dumps (up to 2.0.5) leave out handlers of version 2 files"
+	}
+	return ""
+}
+
+// summarize repeats for kubectl get what a printer column cannot show.
+func summarize(spec *v1alpha1.NodeRuntimeSpec) *v1alpha1.Summary {
+	const most = 256
+	var names, codes []string
+	for i := range spec.Handlers {
+		names = append(names, spec.Handlers[i].Name)
+	}
+	for i := range spec.Findings {
+		if spec.Findings[i].Severity != v1alpha1.SeverityInfo {
+			codes = append(codes, spec.Findings[i].Code)
+		}
+	}
+	return &v1alpha1.Summary{
+		Runtime:  cut(strings.TrimSpace(spec.Runtime.Name+" "+spec.Runtime.Version), most),
+		Handlers: cut(strings.Join(names, ","), most),
+		Findings: cut(strings.Join(codes, ","), most),
+	}
+}
+
+// cut shortens a text to at most that many characters.
+func cut(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	crwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/runtimegate/runtimegate/inventory"
+	"github.com/runtimegate/runtimegate/webhook"
+	"github.com/runtimegate/runtimegate/webhook/certs"
+)
+
+const serveLong = `Serves the validating admission webhook: it rejects or warns of Pods and
+RuntimeClasses whose handler the nodes they may land on have not loaded.
+
+It is ready (/readyz) once it knows the nodes. Until then it lets everything
+pass, and says so.
+
+The serving certificate is tls.crt and tls.key in --cert-dir, read anew when the
+files change, or is made at the start with --self-signed. The authority of a
+self-signed certificate is printed to stdout, or put into a
+ValidatingWebhookConfiguration with --inject-ca; each process makes one of its
+own, so that this is for a single replica.`
+
+const serveExample = `  # In a cluster
+  runtimegate serve --cert-dir /etc/runtimegate/tls
+
+  # Beside a cluster, to try it
+  runtimegate serve --kubeconfig ~/.kube/config --webhook-bind-address 127.0.0.1:9443 \
+    --self-signed --self-signed-host 127.0.0.1 --inject-ca runtimegate`
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	cluster       *genericclioptions.ConfigFlags
+	webhookAddr   string
+	metricsAddr   string
+	healthAddr    string
+	certDir       string
+	selfSigned    bool
+	hosts         []string
+	injectCA      string
+	logFormat     string
+	classMissing  string
+	shutdownDelay time.Duration
+	inventory     inventory.Options
+}
+
+func newServeCommand() *cobra.Command {
+	o := &serveOptions{cluster: genericclioptions.NewConfigFlags(false), inventory: inventory.DefaultOptions}
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Serve the validating admission webhook",
+		Long:    serveLong,
+		Example: serveExample,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return oneLine(o.run(cmd))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(o.cluster.KubeConfig, "kubeconfig", "", "path of a kubeconfig; without it $KUBECONFIG, ~/.kube/config, or the cluster this runs in")
+	flags.StringVar(o.cluster.Context, "context", "", "context of the kubeconfig to use")
+	flags.StringVar(&o.webhookAddr, "webhook-bind-address", ":9443", "host:port of the webhook")
+	flags.StringVar(&o.metricsAddr, "metrics-bind-address", ":8080", "host:port of /metrics; 0 turns it off")
+	flags.StringVar(&o.healthAddr, "health-probe-bind-address", ":8081", "host:port of /healthz and /readyz")
+	flags.StringVar(&o.certDir, "cert-dir", "", "folder with the serving certificate, tls.crt and tls.key")
+	flags.BoolVar(&o.selfSigned, "self-signed", false, "make a serving certificate at the start")
+	flags.StringSliceVar(&o.hosts, "self-signed-host", []string{"localhost", "127.0.0.1"}, "host names and IP addresses of the self-signed certificate")
+	flags.StringVar(&o.injectCA, "inject-ca", "", "name of the ValidatingWebhookConfiguration that is to trust the self-signed certificate")
+	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
+	flags.StringVar(&o.classMissing, "runtimeclass-missing", webhook.Warn.String(), "what to do about a RuntimeClass whose handler no node has loaded: Warn or Deny")
+	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM, so that API servers and proxies learn of it")
+	flags.DurationVar(&o.inventory.StaleAfter, "stale-after", o.inventory.StaleAfter, "age at which a NodeRuntime no longer counts")
+	flags.DurationVar(&o.inventory.NodeSettle, "node-settle", o.inventory.NodeSettle, "age of a node below which a handler that it lacks counts as unknown")
+	return cmd
+}
+
+func (o *serveOptions) run(cmd *cobra.Command) error {
+	log, err := newLogger(cmd.ErrOrStderr(), o.logFormat)
+	if err != nil {
+		return err
+	}
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	options, err := o.managerOptions(log)
+	if err != nil {
+		return err
+	}
+	missing, err := parseClassMissing(o.classMissing)
+	if err != nil {
+		return err
+	}
+	authority, err := o.certificate(&options)
+	if err != nil {
+		return err
+	}
+	restConfig, err := o.cluster.ToRESTConfig()
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	mgr, err := ctrl.NewManager(restConfig, options)
+	if err != nil {
+		return fmt.Errorf("reach the cluster: %w", err)
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := webhook.Register(ctx, mgr, webhook.Options{Inventory: o.inventory, ClassMissing: missing}); err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := o.announce(cmd, mgr, authority); err != nil {
+		return err
+	}
+	log.Info("Serving", "webhook", o.webhookAddr, "metrics", o.metricsAddr, "health", o.healthAddr)
+	return mgr.Start(delayed(ctx, o.shutdownDelay))
+}
+
+// managerOptions checks the addresses and makes of them what the manager takes.
+func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return manager.Options{}, err
+	}
+	host, port, err := splitAddress(o.webhookAddr)
+	if err != nil {
+		return manager.Options{}, fmt.Errorf("--webhook-bind-address: %w", err)
+	}
+	return manager.Options{
+		Scheme:                 scheme,
+		Logger:                 log,
+		Cache:                  inventory.CacheOptions(),
+		HealthProbeBindAddress: o.healthAddr,
+		Metrics:                server.Options{BindAddress: o.metricsAddr},
+		WebhookServer:          crwebhook.NewServer(crwebhook.Options{Host: host, Port: port, CertDir: o.certDir}),
+	}, nil
+}
+
+// certificate makes the self-signed certificate, if that is wanted, and hands
+// it to the webhook server.
+func (o *serveOptions) certificate(options *manager.Options) (*certs.SelfSigned, error) {
+	switch {
+	case o.selfSigned == (o.certDir != ""):
+		return nil, errors.New("give either --cert-dir or --self-signed")
+	case o.injectCA != "" && !o.selfSigned:
+		return nil, errors.New("--inject-ca goes with --self-signed")
+	case !o.selfSigned:
+		return nil, nil
+	}
+	made, err := certs.NewSelfSigned(o.hosts, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := splitAddress(o.webhookAddr)
+	if err != nil {
+		return nil, fmt.Errorf("--webhook-bind-address: %w", err)
+	}
+	options.WebhookServer = crwebhook.NewServer(crwebhook.Options{Host: host, Port: port, TLSOpts: []func(*tls.Config){
+		func(c *tls.Config) {
+			c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &made.Certificate, nil }
+		},
+	}})
+	return made, nil
+}
+
+// announce makes the authority of a self-signed certificate known.
+func (o *serveOptions) announce(cmd *cobra.Command, mgr manager.Manager, made *certs.SelfSigned) error {
+	if made == nil {
+		return nil
+	}
+	if o.injectCA == "" {
+		_, err := cmd.OutOrStdout().Write(made.CA)
+		return err
+	}
+	writer, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme()})
+	if err != nil {
+		return fmt.Errorf("reach the cluster: %w", err)
+	}
+	return mgr.Add(&certs.Injector{
+		Reader:        writer,
+		Writer:        writer,
+		Configuration: o.injectCA,
+		CA:            made.CA,
+		Log:           mgr.GetLogger().WithName("inject-ca"),
+	})
+}
+
+// delayed returns a context that ends a while after the given one.
+func delayed(ctx context.Context, delay time.Duration) context.Context {
+	if delay <= 0 {
+		return ctx
+	}
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { time.AfterFunc(delay, cancel) })
+	return late
+}
+
+func splitAddress(address string) (host string, port int, err error) {
+	host, service, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	port, err = strconv.Atoi(service)
+	if err != nil || port < 1 || port > 65535 {
+		return "", 0, fmt.Errorf("port %q of %q: want a number from 1 to 65535", service, address)
+	}
+	return host, port, nil
+}
+
+func parseClassMissing(name string) (webhook.Action, error) {
+	for _, action := range []webhook.Action{webhook.Warn, webhook.Deny} {
+		if name == action.String() {
+			return action, nil
+		}
+	}
+	return webhook.Allow, fmt.Errorf("--runtimeclass-missing %q: want Warn or Deny", name)
+}

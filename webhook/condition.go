@@ -1,0 +1,45 @@
+package webhook
+
+// A Condition is what is the matter with a handler for a Pod or a RuntimeClass.
+type Condition string
+
+// The conditions.
+const (
+	// Missing: there are nodes to land on, all have told what they have loaded,
+	// and none has the handler.
+	Missing Condition = "Missing"
+	// Partial: some of the nodes have the handler; others lack it, or have not
+	// told.
+	Partial Condition = "Partial"
+	// Unknown: no node is known to have the handler, and it cannot be said that
+	// none has it.
+	Unknown Condition = "Unknown"
+)
+
+// An Action is what is done about a condition. Actions are ordered: the larger
+// is the stricter.
+type Action int
+
+// The actions.
+const (
+	Allow Action = iota
+	// Audit writes the audit annotations and counts, and says nothing.
+	Audit
+	// Warn lets pass, with a warning to whoever applies.
+	Warn
+	// Deny rejects.
+	Deny
+)
+
+// String returns the name of the action, as a policy has it.
+func (a Action) String() string {
+	return [...]string{"Allow", "Audit", "Warn", "Deny"}[a]
+}
+
+// builtinAction is what is done on a Pod where no policy says otherwise.
+func builtinAction(c Condition) Action {
+	if c == Missing {
+		return Deny
+	}
+	return Warn
+}

@@ -1,0 +1,155 @@
+package webhook
+
+import (
+	"github.com/runtimegate/runtimegate/config"
+	"github.com/runtimegate/runtimegate/inventory"
+)
+
+// An Ask is a wish for a runtime handler.
+type Ask struct {
+	Handler string
+	// Class is the RuntimeClass that names the handler; empty when
+	// UntrustedAnnotation does.
+	Class string
+	// OnDemand: nodes that have the handler are made when they are needed
+	// (OnDemandAnnotation on the class).
+	OnDemand bool
+}
+
+// OnDemandAnnotation on a RuntimeClass says that nodes with its handler are
+// provisioned when Pods ask for them, so that no node having it now means
+// nothing.
+const OnDemandAnnotation = "runtimegate.io/provisioned-on-demand"
+
+// UntrustedAnnotation with the value "true" makes containerd use the handler
+// UntrustedHandler for a Pod that names no RuntimeClass, and refuse one that
+// does (containerd 1.6 to 2.4).
+const (
+	UntrustedAnnotation = "io.kubernetes.cri.untrusted-workload"
+	UntrustedHandler    = "untrusted"
+)
+
+// A PodFacts is what is judged of a Pod.
+type PodFacts struct {
+	Asks []PodAsk
+	// Lenient is why a denial becomes a warning for this Pod; empty if it does
+	// not.
+	Lenient Leniency
+}
+
+// A PodAsk is an ask of a Pod, and what the nodes it may land on have of it.
+type PodAsk struct {
+	Ask
+	inventory.Coverage
+	// Known are the handlers loaded on any node of the cluster, sorted.
+	Known []string
+}
+
+// A Leniency is a reason not to deny a Pod for what its nodes lack.
+type Leniency string
+
+// The reasons for leniency. None of them may ever open a policy: a tenant can
+// write the owner reference, the annotation and the priority class himself.
+const (
+	Strict Leniency = ""
+	// OfDaemonSet: the DaemonSet controller makes a Pod for every node, so that
+	// one which can't start is the rule in a mixed cluster, not the exception.
+	OfDaemonSet Leniency = "Pod of a DaemonSet"
+	// Mirror: the kubelet runs the static Pod whatever the answer is.
+	Mirror Leniency = "mirror Pod"
+	// Critical: a cluster must not lose what keeps it alive to a webhook.
+	Critical Leniency = "system-critical Pod"
+)
+
+// JudgePod decides on the creation of a Pod.
+func JudgePod(pod PodFacts) Verdict {
+	var verdict Verdict
+	for i := range pod.Asks {
+		ask := &pod.Asks[i]
+		finding := ask.judge(subject{where: "this Pod may land on", fewer: "this Pod"})
+		if finding == nil {
+			continue
+		}
+		finding.Action = builtinAction(finding.Condition)
+		// The annotation means nothing to CRI-O: what it asks for may not be
+		// needed at all.
+		if pod.Lenient != Strict || ask.Class == "" {
+			finding.Action = min(finding.Action, Warn)
+		}
+		verdict.add(finding)
+	}
+	return verdict
+}
+
+// A ClassFacts is what is judged of a RuntimeClass.
+type ClassFacts struct {
+	Ask
+	// Selected are the nodes that the class's nodeSelector picks, whatever their
+	// taints: a Pod may bring the tolerations.
+	Selected inventory.Coverage
+	// Tolerated are those of them that a Pod with no tolerations of its own may
+	// land on.
+	Tolerated inventory.Coverage
+	// Selects: the class has a nodeSelector.
+	Selects bool
+	// Known are the handlers loaded on any node of the cluster, sorted.
+	Known []string
+}
+
+// JudgeClass decides on the creation or change of a RuntimeClass. missing is
+// what to do when no node has its handler: installers make the class first.
+func JudgeClass(class ClassFacts, missing Action) Verdict {
+	s := subject{where: "of this cluster", fewer: "RuntimeClass.scheduling"}
+	if class.Selects {
+		s.where = "its scheduling.nodeSelector picks"
+	}
+	coverage := class.Selected
+	if coverage.Has.Count > 0 {
+		// Nodes that lack the handler matter only if a Pod gets there unasked.
+		coverage.Lacks = class.Tolerated.Lacks
+		coverage.Silent, coverage.Stale, coverage.Young = class.Tolerated.Silent, class.Tolerated.Stale, class.Tolerated.Young
+	}
+	ask := PodAsk{Ask: class.Ask, Coverage: coverage, Known: class.Known}
+	var verdict Verdict
+	if finding := ask.judge(s); finding != nil {
+		finding.Action = Warn
+		if finding.Condition == Missing {
+			finding.Action = missing
+		}
+		verdict.add(finding)
+	}
+	return verdict
+}
+
+// judge finds the condition that holds, if any, and tells it.
+func (a *PodAsk) judge(s subject) *Finding {
+	condition := a.condition()
+	if condition == "" {
+		return nil
+	}
+	return s.tell(condition, a)
+}
+
+func (a *PodAsk) condition() Condition {
+	switch {
+	case a.Has.Count > 0 && a.Lacks.Count+a.Unknown() == 0:
+		return ""
+	case a.Has.Count > 0:
+		return Partial
+	case a.Lacks.Count == 0 || a.Unknown() > 0 || a.OnDemand:
+		return Unknown
+	}
+	return Missing
+}
+
+// nearest returns the handler that was probably meant, "" if the one asked for
+// is loaded somewhere, so that no mistake in the name is likely.
+func (a *PodAsk) nearest() string {
+	if a.Elsewhere.Count > 0 {
+		return ""
+	}
+	if name := config.Nearest(a.Handler, a.Loaded); name != "" {
+		return name
+	}
+	return config.Nearest(a.Handler, a.Known)
+}

@@ -1,0 +1,144 @@
+package webhook
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runtimegate/runtimegate/inventory"
+)
+
+// A subject says in messages what was asked about.
+type subject struct {
+	where string // which nodes: "this Pod may land on"
+	fewer string // what could be narrowed to the nodes that have the handler
+}
+
+// tell makes the finding for a condition: the message says the point first,
+// then the nodes, then what to do; the detail leaves nothing out.
+func (s subject) tell(condition Condition, a *PodAsk) *Finding {
+	var point string
+	var rest []string
+	switch condition {
+	case Missing:
+		point = fmt.Sprintf("%s is loaded on none of the %s %s", a.name(), nodes(a.Candidates()), s.where)
+		if a.Candidates() == 1 {
+			point = fmt.Sprintf("%s is not loaded on %s, the only node %s", a.name(), a.Lacks, s.where)
+		}
+		rest = append(rest, a.hint())
+	case Partial:
+		point = fmt.Sprintf("%s is loaded on %d of the %s %s", a.name(), a.Has.Count, nodes(a.Candidates()), s.where)
+		rest = append(rest, "has it: "+a.Has.String())
+		if a.Lacks.Count > 0 {
+			rest = append(rest, "lacks it: "+a.Lacks.String())
+		}
+		rest = append(rest, a.ignorance(), "narrow "+s.fewer+" to nodes that have it")
+	case Unknown:
+		point, rest = s.unknown(a)
+	}
+	rest = compact(rest)
+	detail := point + "; " + strings.Join(rest, "; ")
+	return &Finding{Condition: condition, Message: shorten(fit(point, rest)), Detail: strings.TrimSuffix(detail, "; ")}
+}
+
+func (s subject) unknown(a *PodAsk) (point string, rest []string) {
+	if a.Candidates() == 0 {
+		point = fmt.Sprintf("%s: there is no node %s now, so it is not known whether it will be loaded", a.name(), s.where)
+		return point, append([]string{a.kept()}, a.hint())
+	}
+	if a.OnDemand && a.Unknown() == 0 {
+		point = fmt.Sprintf("%s is loaded on none of the %s %s", a.name(), nodes(a.Candidates()), s.where)
+		return point, []string{"its nodes are provisioned on demand"}
+	}
+	point = fmt.Sprintf("%s is not known to be loaded on any of the %s %s", a.name(), nodes(a.Candidates()), s.where)
+	if a.Candidates() == 1 {
+		point = fmt.Sprintf("%s is not known to be loaded on the only node %s", a.name(), s.where)
+	}
+	rest = append(rest, a.ignorance())
+	if a.Lacks.Count > 0 {
+		rest = append(rest, "lacks it: "+a.Lacks.String())
+	}
+	return point, append(rest, a.hint())
+}
+
+// name names the handler and who asks for it.
+func (a *PodAsk) name() string {
+	if a.Class == "" {
+		return fmt.Sprintf("handler %q (annotation %s)", a.Handler, UntrustedAnnotation)
+	}
+	return fmt.Sprintf("handler %q (RuntimeClass %q)", a.Handler, a.Class)
+}
+
+// hint says what is probably wrong, or what there is instead.
+func (a *PodAsk) hint() string {
+	if a.Elsewhere.Count > 0 {
+		return "it is loaded on " + a.Elsewhere.String() + ", ruled out by selector, affinity, taints or size"
+	}
+	if name := a.nearest(); name != "" {
+		return fmt.Sprintf("did you mean %q?", name)
+	}
+	if len(a.Loaded) == 0 {
+		return ""
+	}
+	loaded := a.Loaded
+	more := ""
+	if len(loaded) > inventory.SampleSize {
+		more = fmt.Sprintf(" and %d more", len(loaded)-inventory.SampleSize)
+		loaded = loaded[:inventory.SampleSize]
+	}
+	return "loaded there: " + strings.Join(loaded, ", ") + more
+}
+
+// ignorance says why it is not known whether nodes have the handler.
+func (a *PodAsk) ignorance() string {
+	var parts []string
+	if a.Silent.Count > 0 {
+		parts = append(parts, "no report from "+a.Silent.String())
+	}
+	if a.Stale.Count > 0 {
+		parts = append(parts, "report too old: "+a.Stale.String())
+	}
+	if a.Young.Count > 0 {
+		parts = append(parts, "new, may still be installing: "+a.Young.String())
+	}
+	return strings.Join(parts, "; ")
+}
+
+// kept says what keeps the Pod off nodes that it selects.
+func (a *PodAsk) kept() string {
+	switch {
+	case a.Tainted.Count > 0:
+		return fmt.Sprintf("%s: taint %s is not tolerated", a.Tainted, a.Taint.ToString())
+	case a.TooSmall.Count > 0:
+		return "too small for its requests: " + a.TooSmall.String()
+	}
+	return ""
+}
+
+// fit joins as many of the parts as MaxWarning has room for; each that does not
+// fit is left out.
+func fit(point string, parts []string) string {
+	message := point
+	for _, part := range parts {
+		if len(message)+len("; ")+len(part) <= MaxWarning {
+			message += "; " + part
+		}
+	}
+	return message
+}
+
+func compact(parts []string) []string {
+	kept := parts[:0]
+	for _, part := range parts {
+		if part != "" {
+			kept = append(kept, part)
+		}
+	}
+	return kept
+}
+
+func nodes(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
+}

@@ -1,0 +1,107 @@
+package webhook
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxWarning is the longest text of a warning, in bytes: the API server may cut
+// longer ones (k8s.io/api/admission/v1, AdmissionResponse.Warnings).
+const MaxWarning = 256
+
+// A Finding is one condition that holds, what is done about it, and how it is
+// told.
+type Finding struct {
+	Condition Condition
+	Action    Action
+	// Message is one line for people, MaxWarning bytes at most.
+	Message string
+	// Detail holds all that the message has no room for.
+	Detail string
+}
+
+// A Verdict is the answer about one object: all findings, strictest first. No
+// findings: all is well.
+type Verdict struct {
+	Findings []Finding
+}
+
+// Action is the strictest action of the findings.
+func (v *Verdict) Action() Action {
+	action := Allow
+	for i := range v.Findings {
+		action = max(action, v.Findings[i].Action)
+	}
+	return action
+}
+
+// add puts a finding in its place; nil adds nothing.
+func (v *Verdict) add(f *Finding) {
+	if f == nil {
+		return
+	}
+	at := 0
+	for at < len(v.Findings) && v.Findings[at].Action >= f.Action {
+		at++
+	}
+	v.Findings = slices.Insert(v.Findings, at, *f)
+}
+
+// cap lowers every action to at most the given one.
+func (v *Verdict) cap(most Action) {
+	for i := range v.Findings {
+		v.Findings[i].Action = min(v.Findings[i].Action, most)
+	}
+}
+
+// Denial is the text of a rejection: the messages of all findings that deny.
+func (v *Verdict) Denial() string {
+	return strings.Join(v.messages(Deny), "; ")
+}
+
+// Warnings are the messages of all findings that warn.
+func (v *Verdict) Warnings() []string {
+	return v.messages(Warn)
+}
+
+func (v *Verdict) messages(action Action) []string {
+	var messages []string
+	for i := range v.Findings {
+		if v.Findings[i].Action == action {
+			messages = append(messages, v.Findings[i].Message)
+		}
+	}
+	return messages
+}
+
+// AuditAnnotations are what the API server's audit log keeps of the verdict;
+// nil when there is nothing to keep. The API server puts the webhook's name in
+// front of the keys.
+func (v *Verdict) AuditAnnotations() map[string]string {
+	if v.Action() == Allow {
+		return nil
+	}
+	var conditions, details []string
+	for i := range v.Findings {
+		conditions = append(conditions, string(v.Findings[i].Condition))
+		details = append(details, v.Findings[i].Detail)
+	}
+	return map[string]string{
+		"runtimegate.io/condition": strings.Join(conditions, ","),
+		"runtimegate.io/detail":    strings.Join(details, "; "),
+	}
+}
+
+// shorten cuts a message at MaxWarning bytes, between characters.
+func shorten(message string) string {
+	if len(message) <= MaxWarning {
+		return message
+	}
+	const ellipsis = "…"
+	end := MaxWarning - len(ellipsis)
+	for end > 0 && !utf8.RuneStart(message[end]) {
+		end--
+	}
+	return message[:end] + ellipsis
+}

@@ -48,8 +48,8 @@ func (c *Cluster) Report(ctx context.Context, node, dump string) error {
 
 // StartGate installs the webhook, starts runtimegate, and waits until the API
 // server asks it.
-func (c *Cluster) StartGate(ctx context.Context) (*Gate, error) {
-	g, err := c.LaunchGate(ctx, c.Kubeconfig())
+func (c *Cluster) StartGate(ctx context.Context, args ...string) (*Gate, error) {
+	g, err := c.LaunchGate(ctx, c.Kubeconfig(), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (c *Cluster) StartGate(ctx context.Context) (*Gate, error) {
 
 // LaunchGate installs the webhook and starts runtimegate, which reaches the
 // API server through a kubeconfig.
-func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string) (*Gate, error) {
+func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string, args ...string) (*Gate, error) {
 	ports, err := freePorts(2)
 	if err != nil {
 		return nil, err
@@ -71,13 +71,13 @@ func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string) (*Gate, err
 	if _, err := c.Must(ctx, manifest, "kubectl", "apply", "-f", "-"); err != nil {
 		return nil, err
 	}
-	g.Process, err = c.background("runtimegate", exec.Command(c.program("runtimegate"), "serve",
-		"--kubeconfig="+kubeconfig,
-		"--webhook-bind-address="+g.Webhook, "--health-probe-bind-address="+g.Health, "--metrics-bind-address=0",
-		"--self-signed", "--self-signed-host=127.0.0.1", "--inject-ca="+configuration,
-		// The nodes of a test are minutes old at most.
-		"--node-settle=0s",
-		"--log-format=text"))
+	args = append([]string{
+		"serve", "--kubeconfig=" + kubeconfig, "--log-format=text",
+		"--webhook-bind-address=" + g.Webhook, "--health-probe-bind-address=" + g.Health, "--metrics-bind-address=0",
+		"--self-signed", "--self-signed-host=127.0.0.1", "--inject-ca=" + configuration,
+		"--node-settle=0s", // all nodes here are seconds old
+	}, args...)
+	g.Process, err = c.background("runtimegate", exec.Command(c.program("runtimegate"), args...))
 	return g, err
 }
 

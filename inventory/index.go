@@ -98,6 +98,14 @@ func (x *Index) Coverage(p *Placement, handler string, now time.Time) Coverage {
 		obstacle, taint := p.obstacle(n.object)
 		if obstacle == none {
 			c.nodes(known).add(name)
+			if known == Has && n.isFresh(now, &x.options) {
+				if n.broken[handler] {
+					c.Broken.add(name)
+				}
+				if n.expiring[handler] {
+					c.Expiring.add(name)
+				}
+			}
 			loaded, _ := n.handlers(now, &x.options)
 			c.addLoaded(loaded)
 			continue

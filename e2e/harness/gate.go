@@ -81,9 +81,12 @@ func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string, args ...str
 	return g, err
 }
 
+// Cluster is the cluster whose gate this is.
+func (g *Gate) Cluster() *Cluster { return g.cluster }
+
 // WaitReady waits until the gate says that it is ready.
 func (g *Gate) WaitReady(ctx context.Context) error {
-	return g.wait(ctx, "runtimegate to be ready", gateTimeout, func(ctx context.Context) error {
+	return g.WaitFor(ctx, "runtimegate to be ready", gateTimeout, func(ctx context.Context) error {
 		status, body, err := g.Probe(ctx, "/readyz")
 		if err == nil && status != http.StatusOK {
 			err = fmt.Errorf("/readyz: %d %s", status, body)
@@ -113,7 +116,7 @@ const probeClass = `{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "me
 // waitAsked waits until the API server calls the webhook: it learns of a
 // configuration some time after its change.
 func (g *Gate) waitAsked(ctx context.Context) error {
-	return g.wait(ctx, "the API server to ask runtimegate", gateTimeout, func(ctx context.Context) error {
+	return g.WaitFor(ctx, "the API server to ask runtimegate", gateTimeout, func(ctx context.Context) error {
 		result, err := g.cluster.Command(ctx, probeClass, "kubectl", "create", "--dry-run=server", "-f", "-")
 		if err == nil && !strings.Contains(result.Stderr, "Warning: ") {
 			err = fmt.Errorf("no warning of a class that no node can run: %q", result.Stdout+result.Stderr)

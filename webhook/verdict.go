@@ -48,13 +48,6 @@ func (v *Verdict) add(f *Finding) {
 	v.Findings = slices.Insert(v.Findings, at, *f)
 }
 
-// cap lowers every action to at most the given one.
-func (v *Verdict) cap(most Action) {
-	for i := range v.Findings {
-		v.Findings[i].Action = min(v.Findings[i].Action, most)
-	}
-}
-
 // Denial is the text of a rejection: the messages of all findings that deny.
 func (v *Verdict) Denial() string {
 	return strings.Join(v.messages(Deny), "; ")

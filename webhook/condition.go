@@ -20,6 +20,9 @@ const (
 	// Expiring: nodes have the handler, and lose it at the next start of their
 	// runtime.
 	Expiring Condition = "Expiring"
+	// Rejected: the API server's RuntimeClass admission would reject the Pods
+	// that a template makes, which else only the events of a ReplicaSet tell.
+	Rejected Condition = "Rejected"
 )
 
 // An Action is what is done about a condition. Actions are ordered: the larger

@@ -35,6 +35,8 @@ type PodFacts struct {
 	// Lenient is why a denial becomes a warning for this Pod; empty if it does
 	// not.
 	Lenient Leniency
+	// Template: the Pod is not there yet; a template will make it.
+	Template bool
 }
 
 // A PodAsk is an ask of a Pod, and what the nodes it may land on have of it.
@@ -63,11 +65,15 @@ const (
 
 // JudgePod decides on the creation of a Pod.
 func JudgePod(pod PodFacts) Verdict {
+	s := podSubject
+	if pod.Template {
+		s = templateSubject
+	}
 	var verdict Verdict
 	for i := range pod.Asks {
 		ask := &pod.Asks[i]
 		for _, condition := range ask.conditions() {
-			finding := podSubject.tell(condition, ask)
+			finding := s.tell(condition, ask)
 			finding.Action = builtinAction(condition)
 			// The annotation means nothing to CRI-O: what it asks for may not be
 			// needed at all.

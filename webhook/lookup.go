@@ -27,3 +27,15 @@ func classLookup(cached, live client.Reader) func(context.Context, string) (*nod
 		return class, live.Get(ctx, client.ObjectKey{Name: name}, class)
 	}
 }
+
+// classList lists the RuntimeClasses in the cache; none if it fails, since it
+// is for hints.
+func classList(cached client.Reader) func(context.Context) []nodev1.RuntimeClass {
+	return func(ctx context.Context) []nodev1.RuntimeClass {
+		list := &nodev1.RuntimeClassList{}
+		if err := cached.List(ctx, list); err != nil {
+			return nil
+		}
+		return list.Items
+	}
+}

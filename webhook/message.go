@@ -15,6 +15,7 @@ type subject struct {
 
 var (
 	podSubject            = subject{"this Pod may land on", "add a nodeSelector for nodes that have it"}
+	templateSubject       = subject{"its Pods may land on", "add a nodeSelector for nodes that have it"}
 	classSubject          = subject{"of this cluster", "set scheduling.nodeSelector to nodes that have it"}
 	selectingClassSubject = subject{"its scheduling.nodeSelector picks", "narrow that to nodes that have it"}
 )

@@ -30,6 +30,8 @@ func onePlainNode() *inventory.Index {
 	return index
 }
 
+func noClasses(context.Context) []nodev1.RuntimeClass { return nil }
+
 func review(t *testing.T, reviewer Reviewer, operation admissionv1.Operation, object, old any) (Action, string) {
 	t.Helper()
 	request := &admissionv1.AdmissionRequest{Operation: operation}
@@ -104,7 +106,8 @@ func TestPodReviewer(t *testing.T) {
 				tt.change(pod)
 			}
 			decided := 0
-			reviewer := &PodReviewer{Index: onePlainNode(), Class: tt.class, Now: func() time.Time { return reportNow }, Decided: func(Verdict) { decided++ }}
+			gate := &Gate{Index: onePlainNode(), Class: tt.class, Classes: noClasses, Now: func() time.Time { return reportNow }}
+			reviewer := &PodReviewer{Gate: gate, Decided: func(Verdict) { decided++ }}
 			got, told := review(t, reviewer, tt.operation, pod, nil)
 			if got != tt.want || !strings.Contains(told, tt.text) {
 				t.Errorf("%s %q; want %s with %q", got, told, tt.want, tt.text)
@@ -117,7 +120,8 @@ func TestPodReviewer(t *testing.T) {
 }
 
 func TestClassReviewer(t *testing.T) {
-	reviewer := &ClassReviewer{Index: onePlainNode(), Missing: Warn, Now: func() time.Time { return reportNow }, Decided: func(Verdict) {}}
+	gate := &Gate{Index: onePlainNode(), ClassMissing: Warn, Now: func() time.Time { return reportNow }}
+	reviewer := &ClassReviewer{Gate: gate, Decided: func(Verdict) {}}
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Handler: "nvidia"}
 	selecting := class.DeepCopy()
 	selecting.Scheduling = &nodev1.Scheduling{NodeSelector: map[string]string{"pool": "gpu"}}

@@ -15,8 +15,9 @@ import (
 
 // The paths that the API server calls.
 const (
-	PodsPath    = "/validate-pods"
-	ClassesPath = "/validate-runtimeclasses"
+	PodsPath      = "/validate-pods"
+	WorkloadsPath = "/validate-workloads"
+	ClassesPath   = "/validate-runtimeclasses"
 )
 
 // Options are what an admin chooses of the webhook.
@@ -49,19 +50,17 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err := metrics.Registry.Register(decisions); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
+	gate := &Gate{
+		Index:        index,
+		Class:        classLookup(mgr.GetCache(), mgr.GetAPIReader()),
+		Classes:      classList(mgr.GetCache()),
+		Now:          time.Now,
+		ClassMissing: o.ClassMissing,
+	}
 	reviewers := map[string]Reviewer{
-		PodsPath: &PodReviewer{
-			Index:   index,
-			Class:   classLookup(mgr.GetCache(), mgr.GetAPIReader()),
-			Now:     time.Now,
-			Decided: count("pods"),
-		},
-		ClassesPath: &ClassReviewer{
-			Index:   index,
-			Missing: o.ClassMissing,
-			Now:     time.Now,
-			Decided: count("runtimeclasses"),
-		},
+		PodsPath:      &PodReviewer{Gate: gate, Decided: count("pods")},
+		WorkloadsPath: &WorkloadReviewer{Gate: gate, Decided: count("workloads")},
+		ClassesPath:   &ClassReviewer{Gate: gate, Decided: count("runtimeclasses")},
 	}
 	for path, reviewer := range reviewers {
 		mgr.GetWebhookServer().Register(path, &reviewHandler{

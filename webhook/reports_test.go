@@ -34,6 +34,8 @@ var reportNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // the actions that they allow. "-" is one that needs no answer of ours: the API
 // server says it, and we must not contradict it with a denial.
 var verdictTexts = map[string][]Action{
+	"deny or warn with the hint":       {Warn, Deny},
+	"warn/deny (conflict)":             {Warn, Deny},
 	"allow":                            {Allow},
 	"allow, no lookup":                 {Allow},
 	"allow + warn":                     {Warn},
@@ -67,11 +69,12 @@ var verdictKeys = map[string]string{
 	"pod_unset":           "pod-unset.yaml",
 	"runtimeclass":        "runtimeclass.yaml",
 	"runtimeclass_create": "runtimeclass-new.yaml",
+	"deployment":          "deployment.yaml",
 }
 
 // laterKeys are about what is not reviewed yet: workloads, and the deletion of
 // classes.
-var laterKeys = []string{"deployment", "deployment_empty", "runtimeclass_update", "runtimeclass_delete"}
+var laterKeys = []string{"deployment_empty", "runtimeclass_update", "runtimeclass_delete"}
 
 func TestReports(t *testing.T) {
 	files, err := filepath.Glob("testdata/reports/*/inventory*.yaml")
@@ -211,7 +214,7 @@ func (r *report) check(t *testing.T) (judged int) {
 		if !ok {
 			t.Fatalf("verdict %q is in no table", text)
 		}
-		got, told := r.judge(t, path)
+		got, told := r.judge(t, key, path)
 		agrees := slices.Contains(want, got)
 		if why, departs := departures[r.name+"/"+key]; departs {
 			if agrees {
@@ -241,17 +244,31 @@ func (r *report) podFile() string {
 
 // judge sends a manifest through its reviewer and returns the strictest action
 // on any of its objects.
-func (r *report) judge(t *testing.T, path string) (Action, string) {
+func (r *report) judge(t *testing.T, key, path string) (Action, string) {
 	t.Helper()
+	gate := &Gate{
+		Index: r.index, Class: r.class, Now: func() time.Time { return reportNow }, ClassMissing: Warn,
+		Classes: func(context.Context) (all []nodev1.RuntimeClass) {
+			for _, class := range r.classes {
+				all = append(all, *class)
+			}
+			return all
+		},
+	}
 	var reviewer Reviewer
 	var objects []any
 	if strings.HasPrefix(filepath.Base(path), "runtimeclass") {
-		reviewer = &ClassReviewer{Index: r.index, Missing: Warn, Now: func() time.Time { return reportNow }, Decided: func(Verdict) {}}
+		reviewer = &ClassReviewer{Gate: gate, Decided: func(Verdict) {}}
 		for _, class := range readClasses(t, path) {
 			objects = append(objects, class)
 		}
+	} else if workload := "deployment.yaml"; key == "deployment" {
+		reviewer = &WorkloadReviewer{Gate: gate, Decided: func(Verdict) {}}
+		object := map[string]any{}
+		readYAML(t, filepath.Join(r.dir, workload), &object)
+		objects = append(objects, object)
 	} else {
-		reviewer = &PodReviewer{Index: r.index, Class: r.class, Now: func() time.Time { return reportNow }, Decided: func(Verdict) {}}
+		reviewer = &PodReviewer{Gate: gate, Decided: func(Verdict) {}}
 		objects = append(objects, r.admitted(readPod(t, path)))
 	}
 	action, told := Allow, ""
@@ -295,17 +312,14 @@ func (r *report) admitted(pod *corev1.Pod) *corev1.Pod {
 		return pod
 	}
 	class, err := r.class(context.Background(), *pod.Spec.RuntimeClassName)
-	if err != nil || class.Scheduling == nil {
+	if err != nil {
 		return pod
 	}
-	for key, value := range class.Scheduling.NodeSelector {
-		if pod.Spec.NodeSelector == nil {
-			pod.Spec.NodeSelector = map[string]string{}
-		}
-		pod.Spec.NodeSelector[key] = value
+	merged := pod.DeepCopy()
+	if err := mergeClass(&merged.Spec, class); err != nil {
+		return pod
 	}
-	pod.Spec.Tolerations = append(pod.Spec.Tolerations, class.Scheduling.Tolerations...)
-	return pod
+	return merged
 }
 
 // readPod reads a Pod, or makes the one that a workload's controller would.

@@ -48,6 +48,13 @@ func (v *Verdict) add(f *Finding) {
 	v.Findings = slices.Insert(v.Findings, at, *f)
 }
 
+// capAt lowers every action to at most the given one.
+func (v *Verdict) capAt(most Action) {
+	for i := range v.Findings {
+		v.Findings[i].Action = min(v.Findings[i].Action, most)
+	}
+}
+
 // Denial is the text of a rejection: the messages of all findings that deny.
 func (v *Verdict) Denial() string {
 	return strings.Join(v.messages(Deny), "; ")

@@ -1,0 +1,164 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/runtimegate/runtimegate/config"
+	"github.com/runtimegate/runtimegate/inventory"
+)
+
+// A Gate judges objects by what is known of a cluster.
+type Gate struct {
+	Index *inventory.Index
+	// Class finds a RuntimeClass by name. It has asked the API server before it
+	// says that there is none.
+	Class func(ctx context.Context, name string) (*nodev1.RuntimeClass, error)
+	// Classes are all RuntimeClasses, for hints; it may be behind.
+	Classes func(ctx context.Context) []nodev1.RuntimeClass
+	Now     func() time.Time
+	// ClassMissing is what to do about a RuntimeClass whose handler no node has.
+	ClassMissing Action
+}
+
+// Pod judges a Pod as it comes from the API server's RuntimeClass admission,
+// which has merged its class into it.
+func (g *Gate) Pod(ctx context.Context, pod *corev1.Pod) Verdict {
+	return g.judge(ctx, pod, nil)
+}
+
+// Template judges the Pods that a workload's template makes. It merges their
+// class into the Pod as the API server will. It never denies: that is for the
+// Pods.
+func (g *Gate) Template(ctx context.Context, template *corev1.PodTemplateSpec) Verdict {
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: *template.Spec.DeepCopy()}
+	verdict := g.judge(ctx, pod, func(class *nodev1.RuntimeClass) error {
+		return mergeClass(&pod.Spec, class)
+	})
+	verdict.capAt(Warn)
+	return verdict
+}
+
+// judge judges a Pod, or, given merge, one that a template will make: merge does
+// to it what the API server will, and returns why it would reject it.
+func (g *Gate) judge(ctx context.Context, pod *corev1.Pod, merge func(*nodev1.RuntimeClass) error) Verdict {
+	facts := PodFacts{Lenient: leniency(pod), Template: merge != nil}
+	var fault *Finding
+	if name := pod.Spec.RuntimeClassName; name != nil && *name != "" {
+		class, err := g.Class(ctx, *name)
+		if err == nil && merge != nil {
+			if conflict := merge(class); conflict != nil {
+				fault = tellRejected(class.Name, conflict)
+			}
+		}
+		switch {
+		case err != nil:
+			fault = g.tellUnread(ctx, *name, err)
+		case fault == nil:
+			facts.Asks = append(facts.Asks, g.ask(pod, askOf(class)))
+		}
+	}
+	if pod.Annotations[UntrustedAnnotation] == "true" {
+		facts.Asks = append(facts.Asks, g.ask(pod, Ask{Handler: UntrustedHandler}))
+	}
+	verdict := JudgePod(facts)
+	verdict.add(fault)
+	return verdict
+}
+
+func (g *Gate) ask(pod *corev1.Pod, ask Ask) PodAsk {
+	now := g.Now()
+	return PodAsk{
+		Ask:      ask,
+		Coverage: g.Index.Coverage(inventory.PlacementOf(pod), ask.Handler, now),
+		Known:    g.Index.Loaded(now),
+	}
+}
+
+// RuntimeClass judges a RuntimeClass.
+func (g *Gate) RuntimeClass(class *nodev1.RuntimeClass) Verdict {
+	scheduling := class.Scheduling
+	if scheduling == nil {
+		scheduling = &nodev1.Scheduling{}
+	}
+	now := g.Now()
+	selected := inventory.ClassPlacement(scheduling.NodeSelector, nil, true)
+	tolerated := inventory.ClassPlacement(scheduling.NodeSelector, scheduling.Tolerations, false)
+	return JudgeClass(ClassFacts{
+		Ask:       askOf(class),
+		Selected:  g.Index.Coverage(selected, class.Handler, now),
+		Tolerated: g.Index.Coverage(tolerated, class.Handler, now),
+		Selects:   len(scheduling.NodeSelector) > 0,
+		Known:     g.Index.Loaded(now),
+	}, g.ClassMissing)
+}
+
+// tellUnread makes the finding for a class that could not be read.
+func (g *Gate) tellUnread(ctx context.Context, class string, err error) *Finding {
+	if !apierrors.IsNotFound(err) {
+		message := fmt.Sprintf("RuntimeClass %q could not be read, so its handler was not checked: %v", class, err)
+		return &Finding{Condition: Unknown, Action: Warn, Message: shorten(message), Detail: message}
+	}
+	message := fmt.Sprintf("RuntimeClass %q does not exist, so the API server rejects the Pod", class)
+	if hint := nearClass(class, g.Classes(ctx)); hint != "" {
+		message += "; " + hint
+	}
+	return &Finding{Condition: Rejected, Action: Warn, Message: shorten(message), Detail: message}
+}
+
+// nearClass says which class was probably meant by a name that none has: the
+// name of a handler is a common mistake.
+func nearClass(name string, classes []nodev1.RuntimeClass) string {
+	var names, ofHandler []string
+	for i := range classes {
+		names = append(names, classes[i].Name)
+		if classes[i].Handler == name {
+			ofHandler = append(ofHandler, fmt.Sprintf("%q", classes[i].Name))
+		}
+	}
+	if len(ofHandler) > 0 {
+		slices.Sort(ofHandler)
+		return fmt.Sprintf("%q is the handler of RuntimeClass %s: use that name", name, strings.Join(ofHandler[:min(len(ofHandler), 3)], ", "))
+	}
+	if near := config.Nearest(name, names); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return ""
+}
+
+func tellRejected(class string, err error) *Finding {
+	message := fmt.Sprintf("the API server will reject Pods of RuntimeClass %q: %v", class, err)
+	return &Finding{Condition: Rejected, Action: Warn, Message: shorten(message), Detail: message}
+}
+
+// askOf returns what a RuntimeClass asks for.
+func askOf(class *nodev1.RuntimeClass) Ask {
+	return Ask{
+		Handler:  class.Handler,
+		Class:    class.Name,
+		OnDemand: class.Annotations[OnDemandAnnotation] == "true",
+	}
+}
+
+// leniency says why a Pod is not denied for what its nodes lack.
+func leniency(pod *corev1.Pod) Leniency {
+	if _, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]; ok {
+		return Mirror
+	}
+	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "DaemonSet" && strings.HasPrefix(owner.APIVersion, "apps/") {
+		return OfDaemonSet
+	}
+	// The two built-in priority classes (scheduling.k8s.io, since 1.11).
+	if name := pod.Spec.PriorityClassName; name == "system-node-critical" || name == "system-cluster-critical" {
+		return Critical
+	}
+	return Strict
+}

@@ -269,7 +269,9 @@ func (r *report) judge(t *testing.T, key, path string) (Action, string) {
 		objects = append(objects, object)
 	} else {
 		reviewer = &PodReviewer{Gate: gate, Decided: func(Verdict) {}}
-		objects = append(objects, r.admitted(readPod(t, path)))
+		if pod := r.admitted(readPod(t, path)); pod != nil {
+			objects = append(objects, pod)
+		}
 	}
 	action, told := Allow, ""
 	for _, object := range objects {
@@ -304,22 +306,17 @@ func (r *report) class(_ context.Context, name string) (*nodev1.RuntimeClass, er
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, name)
 }
 
-// admitted does what the API server's RuntimeClass admission does to a Pod that
-// it takes. One that it rejects never comes to the webhook; here it stays as it
-// is.
+// admitted does what the API server's RuntimeClass admission does to a Pod; nil
+// if it rejects the Pod, which then never comes to the webhook.
 func (r *report) admitted(pod *corev1.Pod) *corev1.Pod {
 	if pod.Spec.RuntimeClassName == nil {
 		return pod
 	}
 	class, err := r.class(context.Background(), *pod.Spec.RuntimeClassName)
-	if err != nil {
-		return pod
+	if err != nil || mergeClass(&pod.Spec, class) != nil {
+		return nil
 	}
-	merged := pod.DeepCopy()
-	if err := mergeClass(&merged.Spec, class); err != nil {
-		return pod
-	}
-	return merged
+	return pod
 }
 
 // readPod reads a Pod, or makes the one that a workload's controller would.

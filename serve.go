@@ -8,6 +8,7 @@ import (
 	"net"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -58,6 +59,7 @@ type serveOptions struct {
 	injectCA      string
 	logFormat     string
 	classMissing  string
+	maxAction     string
 	shutdownDelay time.Duration
 	inventory     inventory.Options
 }
@@ -86,6 +88,7 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&o.injectCA, "inject-ca", "", "name of the ValidatingWebhookConfiguration that is to trust the self-signed certificate")
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
 	flags.StringVar(&o.classMissing, "runtimeclass-missing", webhook.Warn.String(), "what to do about a RuntimeClass whose handler no node has loaded: Warn or Deny")
+	flags.StringVar(&o.maxAction, "max-action", webhook.Deny.String(), "strictest action on anything: Deny, Warn or Audit (to roll out step by step)")
 	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM, so that API servers and proxies learn of it")
 	flags.DurationVar(&o.inventory.StaleAfter, "stale-after", o.inventory.StaleAfter, "age at which a NodeRuntime no longer counts")
 	flags.DurationVar(&o.inventory.NodeSettle, "node-settle", o.inventory.NodeSettle, "age of a node below which a handler that it lacks counts as unknown")
@@ -103,7 +106,11 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	missing, err := parseClassMissing(o.classMissing)
+	missing, err := parseAction("--runtimeclass-missing", o.classMissing, webhook.Warn, webhook.Deny)
+	if err != nil {
+		return err
+	}
+	most, err := parseAction("--max-action", o.maxAction, webhook.Deny, webhook.Warn, webhook.Audit)
 	if err != nil {
 		return err
 	}
@@ -121,7 +128,7 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := webhook.Register(ctx, mgr, webhook.Options{Inventory: o.inventory, ClassMissing: missing}); err != nil {
+	if err := webhook.Register(ctx, mgr, webhook.Options{Inventory: o.inventory, ClassMissing: missing, MaxAction: most}); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
@@ -225,11 +232,14 @@ func splitAddress(address string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-func parseClassMissing(name string) (webhook.Action, error) {
-	for _, action := range []webhook.Action{webhook.Warn, webhook.Deny} {
+// parseAction returns the action of that name, if the flag takes it.
+func parseAction(flag, name string, takes ...webhook.Action) (webhook.Action, error) {
+	var names []string
+	for _, action := range takes {
 		if name == action.String() {
 			return action, nil
 		}
+		names = append(names, action.String())
 	}
-	return webhook.Allow, fmt.Errorf("--runtimeclass-missing %q: want Warn or Deny", name)
+	return webhook.Allow, fmt.Errorf("%s %q: want %s", flag, name, strings.Join(names, " or "))
 }

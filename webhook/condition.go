@@ -20,10 +20,22 @@ const (
 	// Expiring: nodes have the handler, and lose it at the next start of their
 	// runtime.
 	Expiring Condition = "Expiring"
+	// Forbidden: a policy does not allow the handler, or the default handler, in
+	// the namespace.
+	Forbidden Condition = "Forbidden"
+	// Oversized: the Pod would fit a node that has the handler, but not with the
+	// overhead of its class.
+	Oversized Condition = "Oversized"
+	// FeatureMissing: no node that has the handler offers what the Pod needs of
+	// it.
+	FeatureMissing Condition = "FeatureMissing"
 	// Rejected: the API server's RuntimeClass admission would reject the Pods
 	// that a template makes, which else only the events of a ReplicaSet tell.
 	Rejected Condition = "Rejected"
 )
+
+// policyConditions are the conditions that a RuntimePolicy can name.
+var policyConditions = []Condition{Missing, Partial, Unknown, Broken, Expiring, Forbidden, Oversized, FeatureMissing}
 
 // An Action is what is done about a condition. Actions are ordered: the larger
 // is the stricter.
@@ -47,7 +59,7 @@ func (a Action) String() string {
 
 // builtinAction is what is done on a Pod where no policy says otherwise.
 func builtinAction(c Condition) Action {
-	if c == Missing {
+	if c == Missing || c == Forbidden {
 		return Deny
 	}
 	return Warn

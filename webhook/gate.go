@@ -24,23 +24,27 @@ type Gate struct {
 	Class func(ctx context.Context, name string) (*nodev1.RuntimeClass, error)
 	// Classes are all RuntimeClasses, for hints; it may be behind.
 	Classes func(ctx context.Context) []nodev1.RuntimeClass
-	Now     func() time.Time
+	// Rules are those of a namespace; an error means that they are not known.
+	Rules func(ctx context.Context, namespace string) (Rules, error)
+	Now   func() time.Time
+	// MaxAction caps every action.
+	MaxAction Action
 	// ClassMissing is what to do about a RuntimeClass whose handler no node has.
 	ClassMissing Action
 }
 
 // Pod judges a Pod as it comes from the API server's RuntimeClass admission,
 // which has merged its class into it.
-func (g *Gate) Pod(ctx context.Context, pod *corev1.Pod) Verdict {
-	return g.judge(ctx, pod, nil)
+func (g *Gate) Pod(ctx context.Context, namespace string, pod *corev1.Pod) Verdict {
+	return g.judge(ctx, namespace, pod, nil)
 }
 
 // Template judges the Pods that a workload's template makes. It merges their
 // class into the Pod as the API server will. It never denies: that is for the
 // Pods.
-func (g *Gate) Template(ctx context.Context, template *corev1.PodTemplateSpec) Verdict {
+func (g *Gate) Template(ctx context.Context, namespace string, template *corev1.PodTemplateSpec) Verdict {
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: *template.Spec.DeepCopy()}
-	verdict := g.judge(ctx, pod, func(class *nodev1.RuntimeClass) error {
+	verdict := g.judge(ctx, namespace, pod, func(class *nodev1.RuntimeClass) error {
 		return mergeClass(&pod.Spec, class)
 	})
 	verdict.capAt(Warn)
@@ -49,10 +53,16 @@ func (g *Gate) Template(ctx context.Context, template *corev1.PodTemplateSpec) V
 
 // judge judges a Pod, or, given merge, one that a template will make: merge does
 // to it what the API server will, and returns why it would reject it.
-func (g *Gate) judge(ctx context.Context, pod *corev1.Pod, merge func(*nodev1.RuntimeClass) error) Verdict {
-	facts := PodFacts{Lenient: leniency(pod), Template: merge != nil}
-	var fault *Finding
+func (g *Gate) judge(ctx context.Context, namespace string, pod *corev1.Pod, merge func(*nodev1.RuntimeClass) error) Verdict {
+	facts := PodFacts{Lenient: leniency(pod), Template: merge != nil, Default: true}
+	var fault, ruleless *Finding
+	if rules, err := g.Rules(ctx, namespace); err != nil {
+		ruleless = tellRuleless(namespace, err)
+	} else {
+		facts.Rules = rules
+	}
 	if name := pod.Spec.RuntimeClassName; name != nil && *name != "" {
+		facts.Default = false
 		class, err := g.Class(ctx, *name)
 		if err == nil && merge != nil {
 			if conflict := merge(class); conflict != nil {
@@ -67,10 +77,13 @@ func (g *Gate) judge(ctx context.Context, pod *corev1.Pod, merge func(*nodev1.Ru
 		}
 	}
 	if pod.Annotations[UntrustedAnnotation] == "true" {
+		facts.Default = false
 		facts.Asks = append(facts.Asks, g.ask(pod, Ask{Handler: UntrustedHandler}))
 	}
 	verdict := JudgePod(facts)
 	verdict.add(fault)
+	verdict.add(ruleless)
+	verdict.capAt(g.MaxAction)
 	return verdict
 }
 
@@ -92,13 +105,15 @@ func (g *Gate) RuntimeClass(class *nodev1.RuntimeClass) Verdict {
 	now := g.Now()
 	selected := inventory.ClassPlacement(scheduling.NodeSelector, nil, true)
 	tolerated := inventory.ClassPlacement(scheduling.NodeSelector, scheduling.Tolerations, false)
-	return JudgeClass(ClassFacts{
+	verdict := JudgeClass(ClassFacts{
 		Ask:       askOf(class),
 		Selected:  g.Index.Coverage(selected, class.Handler, now),
 		Tolerated: g.Index.Coverage(tolerated, class.Handler, now),
 		Selects:   len(scheduling.NodeSelector) > 0,
 		Known:     g.Index.Loaded(now),
 	}, g.ClassMissing)
+	verdict.capAt(g.MaxAction)
+	return verdict
 }
 
 // tellUnread makes the finding for a class that could not be read.
@@ -112,6 +127,12 @@ func (g *Gate) tellUnread(ctx context.Context, class string, err error) *Finding
 		message += "; " + hint
 	}
 	return &Finding{Condition: Rejected, Action: Warn, Message: shorten(message), Detail: message}
+}
+
+// tellRuleless makes the finding for a namespace whose policies are not known.
+func tellRuleless(namespace string, err error) *Finding {
+	message := fmt.Sprintf("the RuntimePolicies of namespace %q could not be read, so they were not enforced: %v", namespace, err)
+	return &Finding{Condition: Unknown, Action: Warn, Message: shorten(message), Detail: message}
 }
 
 // nearClass says which class was probably meant by a name that none has: the

@@ -32,6 +32,11 @@ const (
 // A PodFacts is what is judged of a Pod.
 type PodFacts struct {
 	Asks []PodAsk
+	// Rules are those of its namespace.
+	Rules Rules
+	// Default: it names no class, so that the default handler of its node serves
+	// it.
+	Default bool
 	// Lenient is why a denial becomes a warning for this Pod; empty if it does
 	// not.
 	Lenient Leniency
@@ -70,11 +75,18 @@ func JudgePod(pod PodFacts) Verdict {
 		s = templateSubject
 	}
 	var verdict Verdict
+	if policy := pod.Rules.ForbidsDefault(); policy != nil && pod.Default {
+		verdict.add(s.forbidDefault(policy, pod.Rules.Action(Forbidden)))
+	}
 	for i := range pod.Asks {
 		ask := &pod.Asks[i]
+		// Never softened: what a tenant can write himself must not open a policy.
+		if policy := pod.Rules.Forbids(ask.Handler); policy != nil {
+			verdict.add(s.forbid(ask, policy, pod.Rules.Action(Forbidden)))
+		}
 		for _, condition := range ask.conditions() {
 			finding := s.tell(condition, ask)
-			finding.Action = builtinAction(condition)
+			finding.Action = pod.Rules.Action(condition)
 			// The annotation means nothing to CRI-O: what it asks for may not be
 			// needed at all.
 			if pod.Lenient != Strict || ask.Class == "" {

@@ -76,6 +76,39 @@ func (s subject) unknown(a *PodAsk) (point string, rest []string) {
 	return point, append(rest, a.hint())
 }
 
+// forbid makes the finding for a handler that a policy does not allow.
+func (s subject) forbid(a *PodAsk, policy *Policy, action Action) *Finding {
+	point := fmt.Sprintf("%s is not allowed in this namespace by RuntimePolicy %q", a.name(), policy.Name)
+	allowed := "it allows no handler"
+	if len(policy.allowed) > 0 {
+		allowed = "allowed: " + first(policy.allowed)
+	}
+	return &Finding{
+		Condition: Forbidden, Action: action,
+		Message: shorten(fit(point, []string{allowed})), Detail: point + "; " + allowed,
+	}
+}
+
+// forbidDefault makes the finding for a Pod that names no class where a policy
+// asks for one.
+func (s subject) forbidDefault(policy *Policy, action Action) *Finding {
+	point := fmt.Sprintf("a runtimeClassName is required in this namespace by RuntimePolicy %q", policy.Name)
+	rest := []string{}
+	if len(policy.allowed) > 0 {
+		rest = append(rest, "allowed handlers: "+first(policy.allowed))
+	}
+	message := fit(point, rest)
+	return &Finding{Condition: Forbidden, Action: action, Message: shorten(message), Detail: message}
+}
+
+// first lists the first few names.
+func first(names []string) string {
+	if more := len(names) - inventory.SampleSize; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:inventory.SampleSize], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
 // name names the handler and who asks for it.
 func (a *PodAsk) name() string {
 	if a.Class == "" {
@@ -95,13 +128,7 @@ func (a *PodAsk) hint() string {
 	if len(a.Loaded) == 0 {
 		return ""
 	}
-	loaded := a.Loaded
-	more := ""
-	if len(loaded) > inventory.SampleSize {
-		more = fmt.Sprintf(" and %d more", len(loaded)-inventory.SampleSize)
-		loaded = loaded[:inventory.SampleSize]
-	}
-	return "loaded there: " + strings.Join(loaded, ", ") + more
+	return "loaded there: " + first(a.Loaded)
 }
 
 // ignorance says why it is not known whether nodes have the handler.

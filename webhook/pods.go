@@ -25,7 +25,7 @@ func (r *PodReviewer) Review(ctx context.Context, req *admissionv1.AdmissionRequ
 	if err := json.Unmarshal(req.Object.Raw, pod); err != nil {
 		return nil, fmt.Errorf("decode Pod %q in namespace %q: %w", req.Name, req.Namespace, err)
 	}
-	verdict := r.Gate.Pod(ctx, pod)
+	verdict := r.Gate.Pod(ctx, req.Namespace, pod)
 	r.Decided(verdict)
 	return respond(verdict), nil
 }

@@ -32,6 +32,8 @@ func onePlainNode() *inventory.Index {
 
 func noClasses(context.Context) []nodev1.RuntimeClass { return nil }
 
+func noRules(context.Context, string) (Rules, error) { return Rules{}, nil }
+
 func review(t *testing.T, reviewer Reviewer, operation admissionv1.Operation, object, old any) (Action, string) {
 	t.Helper()
 	request := &admissionv1.AdmissionRequest{Operation: operation}
@@ -106,7 +108,7 @@ func TestPodReviewer(t *testing.T) {
 				tt.change(pod)
 			}
 			decided := 0
-			gate := &Gate{Index: onePlainNode(), Class: tt.class, Classes: noClasses, Now: func() time.Time { return reportNow }}
+			gate := &Gate{Rules: noRules, MaxAction: Deny, Index: onePlainNode(), Class: tt.class, Classes: noClasses, Now: func() time.Time { return reportNow }}
 			reviewer := &PodReviewer{Gate: gate, Decided: func(Verdict) { decided++ }}
 			got, told := review(t, reviewer, tt.operation, pod, nil)
 			if got != tt.want || !strings.Contains(told, tt.text) {
@@ -120,7 +122,7 @@ func TestPodReviewer(t *testing.T) {
 }
 
 func TestClassReviewer(t *testing.T) {
-	gate := &Gate{Index: onePlainNode(), ClassMissing: Warn, Now: func() time.Time { return reportNow }}
+	gate := &Gate{Rules: noRules, MaxAction: Deny, Index: onePlainNode(), ClassMissing: Warn, Now: func() time.Time { return reportNow }}
 	reviewer := &ClassReviewer{Gate: gate, Decided: func(Verdict) {}}
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Handler: "nvidia"}
 	selecting := class.DeepCopy()

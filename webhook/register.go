@@ -2,11 +2,13 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	nodev1 "k8s.io/api/node/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -26,22 +28,32 @@ type Options struct {
 	// ClassMissing is what to do about a RuntimeClass whose handler no node has:
 	// Warn, or Deny.
 	ClassMissing Action
+	// MaxAction caps every action: Deny, Warn or Audit.
+	MaxAction Action
 }
 
 // Register adds the webhook and what feeds it to a manager. The manager is
 // ready (check "inventory") once the nodes are known.
 func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 	index := inventory.NewIndex(o.Inventory)
-	synced, err := inventory.Feed(ctx, mgr.GetCache(), index)
+	nodesSynced, err := inventory.Feed(ctx, mgr.GetCache(), index)
 	if err != nil {
 		return err
 	}
-	if _, err := mgr.GetCache().GetInformer(ctx, &nodev1.RuntimeClass{}); err != nil {
-		return fmt.Errorf("watch RuntimeClasses: %w", err)
+	rules := newPolicies(mgr.GetLogger().WithName("policies"), mgr.GetCache(), mgr.GetAPIReader())
+	policiesSynced, err := rules.watch(ctx, mgr.GetCache())
+	if err != nil {
+		return err
 	}
+	for _, kind := range []client.Object{&nodev1.RuntimeClass{}, namespaceObject()} {
+		if _, err := mgr.GetCache().GetInformer(ctx, kind); err != nil {
+			return fmt.Errorf("watch %T: %w", kind, err)
+		}
+	}
+	synced := func() bool { return nodesSynced() && policiesSynced() }
 	if err := mgr.AddReadyzCheck("inventory", func(*http.Request) error {
 		if !synced() {
-			return fmt.Errorf("the nodes are not known yet")
+			return errors.New("the nodes and policies are not known yet")
 		}
 		return nil
 	}); err != nil {
@@ -54,8 +66,10 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 		Index:        index,
 		Class:        classLookup(mgr.GetCache(), mgr.GetAPIReader()),
 		Classes:      classList(mgr.GetCache()),
+		Rules:        rules.rules,
 		Now:          time.Now,
 		ClassMissing: o.ClassMissing,
+		MaxAction:    o.MaxAction,
 	}
 	reviewers := map[string]Reviewer{
 		PodsPath:      &PodReviewer{Gate: gate, Decided: count("pods")},

@@ -246,7 +246,7 @@ func (r *report) podFile() string {
 // on any of its objects.
 func (r *report) judge(t *testing.T, key, path string) (Action, string) {
 	t.Helper()
-	gate := &Gate{
+	gate := &Gate{Rules: noRules, MaxAction: Deny,
 		Index: r.index, Class: r.class, Now: func() time.Time { return reportNow }, ClassMissing: Warn,
 		Classes: func(context.Context) (all []nodev1.RuntimeClass) {
 			for _, class := range r.classes {

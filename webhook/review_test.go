@@ -112,7 +112,7 @@ func FuzzReviewHandler(f *testing.F) {
 	index := inventory.NewIndex(inventory.DefaultOptions)
 	index.SetNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{
 		RuntimeHandlers: []corev1.NodeRuntimeHandler{{Name: "runc"}}}})
-	gate := &Gate{Index: index, Now: time.Now, Class: func(context.Context, string) (*nodev1.RuntimeClass, error) {
+	gate := &Gate{Rules: noRules, MaxAction: Deny, Index: index, Now: time.Now, Class: func(context.Context, string) (*nodev1.RuntimeClass, error) {
 		return &nodev1.RuntimeClass{Handler: "h"}, nil
 	}}
 	reviewer := &PodReviewer{Gate: gate, Decided: func(Verdict) {}}

@@ -39,7 +39,7 @@ func (r *WorkloadReviewer) Review(ctx context.Context, req *admissionv1.Admissio
 			return &admissionv1.AdmissionResponse{Allowed: true}, nil
 		}
 	}
-	verdict := r.Gate.Template(ctx, template)
+	verdict := r.Gate.Template(ctx, req.Namespace, template)
 	r.Decided(verdict)
 	return respond(verdict), nil
 }

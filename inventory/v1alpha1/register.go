@@ -11,7 +11,7 @@ var GroupVersion = schema.GroupVersion{Group: "runtimegate.io", Version: "v1alph
 
 // AddToScheme adds the types of this package to a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &NodeRuntime{}, &NodeRuntimeList{})
+	scheme.AddKnownTypes(GroupVersion, &NodeRuntime{}, &NodeRuntimeList{}, &RuntimePolicy{}, &RuntimePolicyList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

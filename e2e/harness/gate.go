@@ -36,7 +36,7 @@ func (c *Cluster) Install(ctx context.Context, root string) error {
 	if _, err := c.Must(ctx, "", "kubectl", "create", "-f", filepath.Join(root, "charts/runtimegate/crds")); err != nil {
 		return err
 	}
-	_, err := c.Must(ctx, "", "kubectl", "wait", "--for=condition=Established", "--timeout=60s", "crd/noderuntimes.runtimegate.io")
+	_, err := c.Must(ctx, "", "kubectl", "wait", "--for=condition=Established", "--timeout=60s", "-f", filepath.Join(root, "charts/runtimegate/crds"))
 	return err
 }
 

@@ -26,7 +26,7 @@ demo: programs ## Tell what runtimegate is for, with a real control plane (KEEP=
 test: programs verify ## Run all checks and tests
 	go test ./...
 	cd e2e && go test ./build ./harness ./session
-	cd e2e && go test -vet=off ./schedulerdiff
+	cd e2e && go test -vet=off -v -count=1 ./schedulerdiff
 	cd e2e && go test -v -count=1 -timeout=20m .
 
 .PHONY: build

@@ -239,7 +239,7 @@ var (
 
 	// Few requests and much room, in every way to write them; both round up.
 	few = map[corev1.ResourceName][]string{
-		"cpu":               {"0", "0.1", "100m", "1", "1500m", "0.0005", "1.0001", "0.25", "1e3m"},
+		"cpu":               {"0", "0.1", "100m", "1", "1500m", "0.0005", "1.0001", "0.25", "1e-1"},
 		"memory":            {"0", "128Mi", "64M", "1Gi", "0.5Gi", "1e9", "1500m", "100.5", "128974848"},
 		"ephemeral-storage": {"0", "1Gi", "1G", "1.5Gi", "500m"},
 		"hugepages-2Mi":     {"0", "2Mi", "4Mi", "512Mi"},

@@ -57,6 +57,7 @@ func (s scheduler) refusals(pod *corev1.Pod, node *corev1.Node) []string {
 	info := framework.NewNodeInfo()
 	info.SetNode(node)
 	state := framework.NewCycleState()
+	pod = pod.DeepCopy() // NodeResourcesFit changes it, see inventory's requestsOf
 	var names []string
 	for _, plugin := range s {
 		if !passes(ctx, plugin, state, pod, info) {
@@ -114,7 +115,7 @@ func kubeletRefusal(pod *corev1.Pod, node *corev1.Node) string {
 		func(context.Context, bool) (*corev1.Node, error) { return node.DeepCopy(), nil },
 		noRescue{},
 		func(*framework.NodeInfo, *lifecycle.PodAdmitAttributes) error { return nil })
-	result := kubelet.Admit(context.Background(), &lifecycle.PodAdmitAttributes{Pod: pod, Operation: lifecycle.AddOperation})
+	result := kubelet.Admit(context.Background(), &lifecycle.PodAdmitAttributes{Pod: pod.DeepCopy(), Operation: lifecycle.AddOperation})
 	if result.Admit {
 		return ""
 	}

@@ -3,7 +3,35 @@ package schedulerdiff
 import (
 	"encoding/json"
 	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
 )
+
+// String returns the two objects as YAML, without what is always there.
+func (p *pair) String() string {
+	var text strings.Builder
+	for _, object := range []any{p.Node, p.Pod} {
+		raw, err := json.Marshal(object)
+		if err != nil {
+			return err.Error()
+		}
+		var tree map[string]any
+		if err := json.Unmarshal(raw, &tree); err != nil {
+			return err.Error()
+		}
+		if status, ok := tree["status"].(map[string]any); ok {
+			delete(status, "nodeInfo")
+			delete(status, "daemonEndpoints")
+		}
+		out, err := yaml.Marshal(tree)
+		if err != nil {
+			return err.Error()
+		}
+		text.WriteString("---\n" + string(out))
+	}
+	return text.String()
+}
 
 // shrink leaves out of a pair whatever can be left out while still holds of the
 // rest.

@@ -150,7 +150,7 @@ func TestVerdictAnswer(t *testing.T) {
 	if len(response.Warnings) != 1 || !strings.HasPrefix(response.Warnings[0], `handler "b"`) {
 		t.Errorf("the other is told all the same: %q", response.Warnings)
 	}
-	if got := response.AuditAnnotations["runtimegate.io/condition"]; got != "Missing,Partial" {
+	if got := response.AuditAnnotations["condition"]; got != "Missing,Partial" {
 		t.Errorf("audit annotation: %q", got)
 	}
 	if answer := respond(JudgePod(PodFacts{})); !answer.Allowed || answer.Warnings != nil || answer.AuditAnnotations != nil || answer.Result != nil {

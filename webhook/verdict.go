@@ -69,8 +69,8 @@ func (v *Verdict) messages(action Action) []string {
 }
 
 // AuditAnnotations are what the API server's audit log keeps of the verdict;
-// nil when there is nothing to keep. The API server puts the webhook's name in
-// front of the keys.
+// nil when there is nothing to keep. The API server puts the webhook's name and a
+// slash in front of the keys, and drops one that has a slash of its own (1.37).
 func (v *Verdict) AuditAnnotations() map[string]string {
 	if v.Action() == Allow {
 		return nil
@@ -81,8 +81,8 @@ func (v *Verdict) AuditAnnotations() map[string]string {
 		details = append(details, v.Findings[i].Detail)
 	}
 	return map[string]string{
-		"runtimegate.io/condition": strings.Join(conditions, ","),
-		"runtimegate.io/detail":    strings.Join(details, "; "),
+		"condition": strings.Join(conditions, ","),
+		"detail":    strings.Join(details, "; "),
 	}
 }
 

@@ -1,0 +1,255 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/runtimegate/runtimegate/config/hostfs"
+)
+
+// A ProgramState says whether a program that a handler needs is there.
+type ProgramState string
+
+// The states of a program.
+const (
+	// ProgramFound: a file that can be executed.
+	ProgramFound ProgramState = "Found"
+	// ProgramNotFound: nothing the runtime would start.
+	ProgramNotFound ProgramState = "NotFound"
+	// ProgramNotExecutable: a file, but without an execute bit, or a folder.
+	ProgramNotExecutable ProgramState = "NotExecutable"
+	// ProgramUnchecked: the host's programs can't be seen, or nobody knows what
+	// the handler would start.
+	ProgramUnchecked ProgramState = "Unchecked"
+)
+
+// A Program is a shim, or the OCI runtime behind one.
+type Program struct {
+	// Path is where it is; when it was not found, the path or the bare name
+	// that was looked for.
+	Path  string       `json:"path"`
+	State ProgramState `json:"state"`
+	// Reason says in words why it is not Found.
+	Reason string `json:"reason,omitempty"`
+	// Near are programs of the host that may have been meant.
+	Near []string `json:"near,omitempty"`
+}
+
+// Runnability is what a handler needs to start a sandbox. Shim is nil when the
+// runtime starts the OCI runtime without one, Binary when the shim calls none
+// that the configuration could name.
+type Runnability struct {
+	Shim   *Program `json:"shim,omitempty"`
+	Binary *Program `json:"binary,omitempty"`
+}
+
+// A Prober looks for the programs behind handlers as the runtime does. It
+// reads the host when asked, and keeps nothing but what it was made from.
+type Prober struct {
+	host    *hostfs.FS
+	runtime Runtime
+	workDir string
+	path    []string
+	beside  string
+	// blind is set when the host shows no program at all: a copy of its
+	// configuration, and nothing that proves anything absent.
+	blind bool
+}
+
+// searchPathDefault is the PATH that systemd gives a service.
+const searchPathDefault = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// NewProber makes a Prober from the daemon's WorkDir, SearchPath and Binary.
+func NewProber(host *hostfs.FS, opt Options) *Prober {
+	p := &Prober{host: host, runtime: opt.Runtime, workDir: opt.workDir(), beside: "/usr/bin"}
+	if opt.Binary != "" {
+		p.beside = path.Dir(opt.Binary)
+	}
+	search := opt.SearchPath
+	if search == "" {
+		search = searchPathDefault
+	}
+	for dir := range strings.SplitSeq(search, ":") {
+		// An empty element of PATH is the working folder.
+		p.path = append(p.path, p.absolute(dir))
+	}
+	p.blind = !p.anyProgram()
+	return p
+}
+
+// Blind tells whether the host shows no program at all, so that nothing can be
+// said of one that is missing.
+func (p *Prober) Blind() bool { return p.blind }
+
+func (p *Prober) absolute(name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(p.workDir, name)
+}
+
+func (p *Prober) anyProgram() bool {
+	for _, dir := range append([]string{p.beside}, p.path...) {
+		entries, err := p.host.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if p.host.Executable(path.Join(dir, e.Name())) == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Probe says what the handler needs and whether it is there.
+func (p *Prober) Probe(h Handler) Runnability {
+	var r Runnability
+	if p.runtime.Name == CRIO {
+		r = p.probeCRIO(h)
+	} else {
+		r = Runnability{Shim: p.shim(h), Binary: p.binary(h)}
+	}
+	if p.blind {
+		for _, program := range []*Program{r.Shim, r.Binary} {
+			if program != nil && program.State == ProgramNotFound {
+				program.State, program.Reason = ProgramUnchecked, ""
+			}
+		}
+	}
+	return r
+}
+
+// linuxV1Shim belongs to a runtime of its own kind, whose plugin and not whose
+// handler says what it starts.
+const linuxV1Shim = "containerd-shim"
+
+// shim finds what containerd's shim manager would start.
+func (p *Prober) shim(h Handler) *Program {
+	name, key := h.RuntimePath, "runtime_path"
+	if name == "" {
+		name, key = h.RuntimeType, "runtime_type"
+	}
+	switch {
+	case h.RuntimeType == "":
+		// Whatever runtime_path says: the sandbox is refused before.
+		return &Program{Path: h.RuntimePath, State: ProgramUnchecked, Reason: "runtime_type is empty"}
+	case name == linuxV1:
+		return &Program{Path: linuxV1Shim, State: ProgramUnchecked}
+	case path.IsAbs(name):
+		return p.at(name)
+	case strings.Contains(name, "/"):
+		return &Program{Path: name, State: ProgramNotFound, Reason: key + " is neither an absolute path nor a name like io.containerd.runc.v2"}
+	}
+	parts := strings.Split(name, ".")
+	if len(parts) < 2 || parts[0] == "" {
+		return &Program{Path: name, State: ProgramNotFound, Reason: key + " is not a name like io.containerd.runc.v2"}
+	}
+	return p.shimNamed("containerd-shim-" + strings.Join(parts[len(parts)-2:], "-"))
+}
+
+// shimNamed looks in the working folder and beside containerd, where any file
+// counts, and between the two in PATH, where only a program does.
+func (p *Prober) shimNamed(name string) *Program {
+	if here := path.Join(p.workDir, name); p.host.Exists(here) {
+		return p.at(here)
+	}
+	found := p.lookPath(name)
+	if found.State == ProgramFound {
+		return found
+	}
+	if beside := path.Join(p.beside, name); p.host.Exists(beside) {
+		return p.at(beside)
+	}
+	if found.State == ProgramNotFound {
+		found.Reason = fmt.Sprintf("it is neither in the working folder %s, nor in PATH (%s), nor beside containerd in %s",
+			p.workDir, strings.Join(p.path, ":"), p.beside)
+	}
+	return found
+}
+
+// readsBinaryName are the types whose options have a BinaryName.
+var readsBinaryName = map[string]bool{"io.containerd.runc.v1": true, "io.containerd.runc.v2": true}
+
+var runcShim = regexp.MustCompile(`^containerd-shim-runc-v[0-9]+$`)
+
+// binary finds what the runc shim would call.
+func (p *Prober) binary(h Handler) *Program {
+	if !readsBinaryName[h.RuntimeType] || h.RuntimePath != "" && !runcShim.MatchString(path.Base(h.RuntimePath)) {
+		return nil
+	}
+	name := h.BinaryName
+	if name == "" {
+		name = "runc"
+	}
+	switch {
+	case path.IsAbs(name):
+		return p.at(name)
+	case strings.Contains(name, "/"):
+		return &Program{Path: name, State: ProgramNotFound, Reason: "BinaryName is a relative path, which the shim looks for in the container's own folder"}
+	}
+	return p.lookPath(name)
+}
+
+var vmShim = regexp.MustCompile(`^containerd-shim-[a-zA-Z0-9+-]+$`)
+
+// probeCRIO finds what CRI-O would start: the OCI runtime itself, or the shim
+// of a vm handler.
+func (p *Prober) probeCRIO(h Handler) Runnability {
+	var program *Program
+	if h.RuntimePath == "" {
+		program = p.lookPath(h.Name)
+	} else {
+		program = p.at(p.absolute(h.RuntimePath))
+	}
+	if h.RuntimeType != "vm" {
+		return Runnability{Binary: program}
+	}
+	if program.State != ProgramNotFound && !vmShim.MatchString(path.Base(program.Path)) {
+		program.State, program.Reason = ProgramNotFound, "CRI-O drops a vm handler whose program is not named containerd-shim-*"
+	}
+	return Runnability{Shim: program}
+}
+
+// at says what stands at a path.
+func (p *Prober) at(name string) *Program {
+	program := &Program{Path: name, State: ProgramFound}
+	switch err := p.host.Executable(name); {
+	case err == nil:
+	case errors.Is(err, fs.ErrNotExist), isNotDir(err):
+		program.State, program.Reason = ProgramNotFound, "no such file"
+		program.Near = p.near(name)
+	case errors.Is(err, fs.ErrPermission):
+		program.State, program.Reason = ProgramNotExecutable, "the file has no execute permission"
+	default:
+		program.State, program.Reason = ProgramNotExecutable, bareCause(err)
+	}
+	return program
+}
+
+// lookPath looks for a name in PATH as exec.LookPath does, which passes over
+// files that can't be executed. Such a one is named when there is no other.
+func (p *Prober) lookPath(name string) *Program {
+	var passed *Program
+	for _, dir := range p.path {
+		program := p.at(path.Join(dir, name))
+		if program.State == ProgramFound {
+			return program
+		}
+		if program.State == ProgramNotExecutable && passed == nil {
+			passed = program
+		}
+	}
+	if passed != nil {
+		return passed
+	}
+	return &Program{
+		Path: name, State: ProgramNotFound, Near: p.near(name),
+		Reason: fmt.Sprintf("it is not in PATH (%s)", strings.Join(p.path, ":")),
+	}
+}

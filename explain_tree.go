@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runtimegate/runtimegate/config"
+)
+
+// imports prints the files in the order in which they are loaded, each import
+// below the file that has it.
+func (p *printer) imports(v *explanation) {
+	p.heading("FILES, in load order; a later one goes over an earlier one")
+	order := map[string]int{}
+	byPath := map[string]*config.File{}
+	for i, f := range v.Imports {
+		order[f.Path], byPath[f.Path] = i+1, f
+	}
+	if len(v.Imports) == 0 {
+		p.line("  none: built-in defaults")
+	}
+	told := map[string]bool{}
+	for _, f := range v.Imports {
+		// A file whose importer is not told here stands for itself.
+		if f.ImportedBy == "" || byPath[f.ImportedBy] == nil {
+			p.file(f, order, byPath, told, 1)
+		}
+	}
+}
+
+func (p *printer) file(f *config.File, order map[string]int, byPath map[string]*config.File, told map[string]bool, depth int) {
+	indent := strings.Repeat("  ", depth)
+	told[f.Path] = true
+	p.line("%s%d. %s  (%s)", indent, order[f.Path], printable(f.Path), aboutFile(f))
+	if f.Error != "" {
+		p.line("%s   %s %s", indent, p.paint(red, "the load ends here:"), printable(f.Error))
+	}
+	for _, i := range f.Imports {
+		p.line("%s   imports %q%s", indent, i.Pattern, importNote(f, i))
+		for _, name := range i.Matched {
+			switch next := byPath[name]; {
+			case next == nil:
+				p.line("%s     %s  (not read)", indent, printable(name))
+			case told[name]:
+				p.line("%s     %d. %s  (see there)", indent, order[name], printable(name))
+			default:
+				p.file(next, order, byPath, told, depth+2)
+			}
+		}
+		for _, name := range i.Passed {
+			p.line("%s     %s", indent, p.paint(faint, "-  "+printable(name)+"  (not matched: not read)"))
+		}
+	}
+}
+
+func aboutFile(f *config.File) string {
+	about := "no version line"
+	if f.Version != 0 {
+		about = fmt.Sprintf("version %d", f.Version)
+	}
+	if !f.TouchesCRI {
+		about += ", nothing of the CRI"
+	}
+	return about
+}
+
+func importNote(f *config.File, i config.Import) string {
+	note := ""
+	if i.Line > 0 {
+		note = fmt.Sprintf(" at line %d", i.Line)
+	}
+	if i.Path != i.Pattern {
+		note += ", which is " + i.Path
+	}
+	if len(i.Matched) == 0 {
+		note += ": matches nothing"
+	}
+	return printable(note)
+}
+
+// handlers prints every handler with its fate, where it comes from, and the
+// programs behind it.
+func (p *printer) handlers(v *explanation) {
+	if len(v.Handlers) == 0 {
+		p.heading("HANDLERS: none")
+		return
+	}
+	p.heading("HANDLERS")
+	rows := [][]cell{{{text: "NAME"}, {text: "FATE"}, {text: "FROM"}, {text: "STARTS"}}}
+	for _, h := range v.Handlers {
+		name := h.Name
+		if h.Default {
+			name += " (default)"
+		}
+		fate := cell{text: h.Fate, colour: fateColour(h.Fate)}
+		from := []string{"built in"}
+		if len(h.Origins) > 0 {
+			from = nil
+			for _, o := range h.Origins {
+				from = append(from, place(o.File, o.Line))
+			}
+		}
+		starts := startsOf(h)
+		for i := range max(len(from), len(starts)) {
+			row := []cell{{}, {}, {}, {}}
+			if i == 0 {
+				row[0], row[1] = cell{text: printable(name)}, fate
+			}
+			if i < len(from) {
+				row[2].text = printable(from[i])
+			}
+			if i < len(starts) {
+				row[3] = starts[i]
+			}
+			rows = append(rows, row)
+		}
+	}
+	p.table("  ", rows)
+	p.fates(v)
+}
+
+// fates tells the reasons, handlers with the same one together.
+func (p *printer) fates(v *explanation) {
+	var reasons []string
+	by := map[string][]string{}
+	for _, h := range v.Handlers {
+		if h.Reason == "" {
+			continue
+		}
+		reason := h.Fate + ": " + h.Reason
+		if by[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		by[reason] = append(by[reason], h.Name)
+	}
+	for _, reason := range reasons {
+		p.line("  %s: %s", printable(strings.Join(by[reason], ", ")), printable(reason))
+	}
+}
+
+func fateColour(fate string) string {
+	switch fate {
+	case "Loaded", "Merged":
+		return green
+	}
+	return red
+}
+
+// startsOf names the programs, and what is wrong with them.
+func startsOf(h *explainedHandler) []cell {
+	var out []cell
+	for _, program := range []*config.Program{h.Shim, h.Binary} {
+		if program == nil || program.Path == "" {
+			continue
+		}
+		c := cell{text: printable(program.Path)}
+		switch program.State {
+		case config.ProgramNotFound:
+			c.text, c.colour = c.text+" (not found)", red
+		case config.ProgramNotExecutable:
+			c.text, c.colour = c.text+" (not executable)", red
+		case config.ProgramUnchecked:
+			c.text += " (unchecked)"
+		}
+		out = append(out, c)
+	}
+	return out
+}

@@ -2,12 +2,12 @@ module github.com/runtimegate/runtimegate
 
 go 1.26.0
 
-require github.com/spf13/cobra v1.10.2
-
 require (
-	github.com/Azure/go-ansiterm v0.0.0-20250102033503-faa5f7b0171c // indirect
-	github.com/pelletier/go-toml v1.9.5 // indirect
+	github.com/pelletier/go-toml v1.9.5
+	github.com/spf13/cobra v1.10.2
 )
+
+require github.com/Azure/go-ansiterm v0.0.0-20250102033503-faa5f7b0171c // indirect
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

@@ -42,13 +42,11 @@ func decode1(rt Runtime, name string, data []byte) (f *file1, err error) {
 	if err != nil {
 		return nil, fail("failed to load TOML: %s: %w", name, err)
 	}
-	for _, s := range topSpans {
-		if !s.in(rt) {
-			_ = tree.DeletePath(s.path)
-		}
-	}
 	f = &file1{}
-	if err := tree.Unmarshal(f); err != nil {
+	if err = tree.Unmarshal(f); err == nil {
+		err = checkTopKeys(rt, data, tree.Unmarshal)
+	}
+	if err != nil {
 		return nil, fail("failed to unmarshal TOML: %w", err)
 	}
 	return f, nil

@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -28,15 +27,34 @@ func defaults2(rt Runtime) *file2 {
 
 // decode2 decodes a file as containerd 2.x does. Unknown keys, which it only
 // warns of, are returned.
-func decode2(data []byte) (*file2, []unknownKey, error) {
-	f := &file2{}
-	err := decodeStrict(data, f)
-	var strict *toml.StrictMissingError
-	if !errors.As(err, &strict) {
-		return f, nil, wrap2(err)
+func decode2(rt Runtime, data []byte) (f *file2, unknown []unknownKey, err error) {
+	defer catch(&err)
+	text := data
+	if rt.hasOldTOML() {
+		old, err := readOld(data)
+		if err == nil && old != nil {
+			if err = old.check(); err == nil {
+				var b bytes.Buffer
+				old.write(&b, "")
+				text = b.Bytes()
+			}
+		}
+		if err != nil {
+			return nil, nil, wrap2(err)
+		}
 	}
 	f = &file2{}
-	return f, unknownKeys(strict), wrap2(toml.NewDecoder(bytes.NewReader(data)).Decode(f))
+	err = decodeStrict(text, f)
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) {
+		unknown = unknownKeys(strict)
+		f = &file2{}
+		err = toml.Unmarshal(text, f)
+	}
+	if err == nil {
+		err = checkTopKeys(rt, data, func(v any) error { return toml.Unmarshal(text, v) })
+	}
+	return f, unknown, wrap2(err)
 }
 
 // An unknownKey is a key that containerd 2.x warns of and ignores.
@@ -54,14 +72,7 @@ func unknownKeys(err *toml.StrictMissingError) []unknownKey {
 	return keys
 }
 
-func decodeStrict(data []byte, v any) (err error) {
-	// The library should not panic; a tree that makes it would crash
-	// containerd too.
-	defer func() {
-		if p := recover(); p != nil {
-			err = crash(fmt.Errorf("containerd crashes (a Go panic) while it reads this: %v", p))
-		}
-	}()
+func decodeStrict(data []byte, v any) error {
 	return toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(v)
 }
 
@@ -85,7 +96,7 @@ func (l *loader) load2() (*file2, error) {
 	newest := l.rt.configVersion()
 	root := 0
 	err := l.queue(func(f *File, data []byte) ([]string, error) {
-		file, _, err := decode2(data)
+		file, _, err := decode2(l.rt, data)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,9 @@ type DumpAnswer struct {
 	Exit int
 	// Error is what it says then.
 	Error string
+	// Unreadable tells that the dump is not valid TOML: containerd 1.x writes
+	// an empty key without quotes.
+	Unreadable bool
 	// CRI is what the dump shows; empty when the CRI plugin is not in it.
 	CRI CRI
 }
@@ -89,12 +92,22 @@ func (l *loader) answer1(out *file1, err error) (dump DumpAnswer, daemon DaemonA
 	if err == nil && !disabled {
 		p, err = decodePlugin1(l.rt, out)
 	}
+	if err == nil {
+		err = checkOthers(pluginTypes(l.rt), sortedKeys(out.Plugins), out.DisabledPlugins, pluginID(out.Version),
+			func(section string, v any) (err error) {
+				defer catch(&err)
+				tree := out.Plugins[section]
+				return tree.Unmarshal(v)
+			})
+	}
 	if err != nil {
 		dump.fail(err)
 		return dump, noStart(err)
 	}
 	if p != nil {
-		dump.CRI = cri1(l.rt, p)
+		if dump.Unreadable = hasEmptyKey(p); !dump.Unreadable {
+			dump.CRI = cri1(l.rt, p)
+		}
 	}
 	if err := checkTop(out); err != nil {
 		return dump, noStart(err)
@@ -107,6 +120,16 @@ func (l *loader) answer1(out *file1, err error) (dump DumpAnswer, daemon DaemonA
 		daemon = DaemonAnswer{State: Running, CRI: cri1(l.rt, p)}
 	}
 	return dump, required(daemon, out.RequiredPlugins, criName1(out.Version), runtimeCRI, imagesCRI)
+}
+
+// hasEmptyKey looks for a key that containerd 1.x can't write.
+func hasEmptyKey(p *schema.Plugin) bool {
+	for name, r := range p.Runtimes {
+		if _, ok := r.Options[""]; ok || name == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // required applies required_plugins: without the first of the names, when the

@@ -86,6 +86,14 @@ type plugins2 struct {
 
 func decodePlugins2(rt Runtime, out *file2) (p plugins2, err error) {
 	disabled := keySet(out.DisabledPlugins...)
+	err = checkOthers(pluginTypes(rt), sortedKeys(out.Plugins), out.DisabledPlugins, func(name string) string { return name },
+		func(section string, v any) error {
+			_, err := decodePlugin2(rt, out.Plugins, section, nil, v)
+			return err
+		})
+	if err != nil {
+		return p, err
+	}
 	if !disabled[runtimeCRI] {
 		p.runtime = defaultRuntimePlugin(rt)
 		if p.unknown, err = decodePlugin2(rt, out.Plugins, runtimeCRI, runtime2Spans, p.runtime); err != nil {

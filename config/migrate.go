@@ -104,10 +104,8 @@ func migratePlugins(rt Runtime, plugins map[string]any, disabled map[string]bool
 	if plugins == nil {
 		return nil
 	}
-	if !disabled[taskPlugin] {
-		if v, ok := plugins["io.containerd.runtime.v2.task"]; ok && !isTable(v) {
-			return errCrash
-		}
+	if err := migrateOthers(plugins, disabled); err != nil {
+		return err
 	}
 	if !disabled[runtimeCRI] {
 		if err := migrateRuntime(rt, plugins); err != nil {
@@ -127,8 +125,28 @@ func migratePlugins(rt Runtime, plugins map[string]any, disabled map[string]bool
 	return nil
 }
 
-// taskPlugin has a migration of its own that crashes on what is no table.
-const taskPlugin = "io.containerd.shim.v1.manager"
+// migrateOthers moves the sections of plugins that have new names in 2.x.
+func migrateOthers(plugins map[string]any, disabled map[string]bool) error {
+	const shim, task = "io.containerd.shim.v1.manager", "io.containerd.runtime.v2.task"
+	if v, ok := plugins[task]; ok && !disabled[shim] {
+		section, ok := v.(map[string]any)
+		if !ok {
+			return errCrash
+		}
+		delete(section, "sched_core")
+		plugins[shim] = map[string]any{}
+	}
+	for old, now := range map[string]string{
+		"io.containerd.monitor.v1.cgroups":  "io.containerd.monitor.task.v1.cgroups",
+		"io.containerd.internal.v1.restart": "io.containerd.monitor.container.v1.restart",
+	} {
+		if v, ok := plugins[old]; ok && !disabled[now] {
+			plugins[now] = v
+			delete(plugins, old)
+		}
+	}
+	return nil
+}
 
 func isTable(v any) bool { _, ok := v.(map[string]any); return ok }
 

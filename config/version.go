@@ -21,7 +21,7 @@ type Runtime struct {
 	// Version is as given, without a leading "v": "2.4.2".
 	Version string
 
-	major, minor, patch int
+	major, minorOf, patch int
 }
 
 var versionText = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:[-+~].*)?$`)
@@ -50,7 +50,7 @@ func ParseRuntime(text string) (Runtime, error) {
 	}
 	r := Runtime{Name: name, Version: strings.TrimPrefix(version, "v")}
 	r.major, _ = strconv.Atoi(m[1])
-	r.minor, _ = strconv.Atoi(m[2])
+	r.minorOf, _ = strconv.Atoi(m[2])
 	r.patch, _ = strconv.Atoi(m[3])
 	if m[3] == "" {
 		// Of a minor alone, its latest patch is the likely one.
@@ -66,7 +66,7 @@ func (r Runtime) String() string { return r.Name + " " + r.Version }
 
 // compare says whether r is before (-1), at (0) or after (1) that version.
 func (r Runtime) compare(major, minor, patch int) int {
-	return cmp.Or(cmp.Compare(r.major, major), cmp.Compare(r.minor, minor), cmp.Compare(r.patch, patch))
+	return cmp.Or(cmp.Compare(r.major, major), cmp.Compare(r.minorOf, minor), cmp.Compare(r.patch, patch))
 }
 
 func (r Runtime) atLeast(major, minor, patch int) bool { return r.compare(major, minor, patch) >= 0 }

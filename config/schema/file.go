@@ -11,7 +11,6 @@ type File[P any] struct {
 	Root             string                     `toml:"root"`
 	State            string                     `toml:"state"`
 	TempDir          string                     `toml:"temp"`
-	PluginDir        string                     `toml:"plugin_dir"`
 	GRPC             GRPC                       `toml:"grpc"`
 	TTRPC            TTRPC                      `toml:"ttrpc"`
 	Debug            Debug                      `toml:"debug"`
@@ -38,7 +37,6 @@ type GRPC struct {
 	GID            int    `toml:"gid"`
 	MaxRecvMsgSize int    `toml:"max_recv_message_size"`
 	MaxSendMsgSize int    `toml:"max_send_message_size"`
-	TCPTLSCName    string `toml:"tcp_tls_common_name"`
 }
 
 // TTRPC is the section ttrpc.
@@ -50,12 +48,11 @@ type TTRPC struct {
 
 // Debug is the section debug.
 type Debug struct {
-	Address    string `toml:"address"`
-	UID        int    `toml:"uid"`
-	GID        int    `toml:"gid"`
-	Level      string `toml:"level"`
-	Format     string `toml:"format"`
-	LogTraceID bool   `toml:"log_trace_id"`
+	Address string `toml:"address"`
+	UID     int    `toml:"uid"`
+	GID     int    `toml:"gid"`
+	Level   string `toml:"level"`
+	Format  string `toml:"format"`
 }
 
 // Metrics is the section metrics.
@@ -85,4 +82,23 @@ type StreamProcessor struct {
 	Path    string   `toml:"path"`
 	Args    []string `toml:"args"`
 	Env     []string `toml:"env"`
+}
+
+// PluginDir is a key that only files up to containerd 2.0 have.
+type PluginDir struct {
+	PluginDir string `toml:"plugin_dir"`
+}
+
+// CommonName is a key of grpc since containerd 2.2.
+type CommonName struct {
+	GRPC struct {
+		TCPTLSCName string `toml:"tcp_tls_common_name"`
+	} `toml:"grpc"`
+}
+
+// LogTraceID is a key of debug since containerd 2.3.
+type LogTraceID struct {
+	Debug struct {
+		LogTraceID bool `toml:"log_trace_id"`
+	} `toml:"debug"`
 }

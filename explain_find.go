@@ -27,8 +27,6 @@ type installation struct {
 	extraPath []string
 }
 
-const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
 // installations, those first whose files prove that the node is theirs: a
 // distribution that brings its own containerd reads nothing of
 // /etc/containerd, though installers often leave files there.
@@ -197,8 +195,8 @@ func (t *target) options(rt config.Runtime) config.Options {
 	return config.Options{
 		Runtime:      rt,
 		Path:         t.path,
-		PathOptional: !t.given && t.path == config.DefaultConfigPath,
-		SearchPath:   strings.Join(append(slices.Clone(t.extraPath), usualPath), ":"),
+		PathOptional: t.path == config.DefaultConfigPath,
+		SearchPath:   strings.Join(append(slices.Clone(t.extraPath), config.DefaultSearchPath), ":"),
 		Binary:       t.program,
 	}
 }

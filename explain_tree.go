@@ -28,8 +28,11 @@ func (p *printer) imports(v *explanation) {
 	}
 }
 
+// maxIndent keeps a chain of imports on the screen.
+const maxIndent = 20
+
 func (p *printer) file(f *config.File, order map[string]int, byPath map[string]*config.File, told map[string]bool, depth int) {
-	indent := strings.Repeat("  ", depth)
+	indent := strings.Repeat("  ", min(depth, maxIndent))
 	told[f.Path] = true
 	p.line("%s%d. %s  (%s)", indent, order[f.Path], printable(f.Path), aboutFile(f))
 	if f.Error != "" {
@@ -155,11 +158,11 @@ func startsOf(h *explainedHandler) []cell {
 		}
 		c := cell{text: printable(program.Path)}
 		switch program.State {
-		case config.ProgramNotFound:
+		case config.NotFound:
 			c.text, c.colour = c.text+" (not found)", red
-		case config.ProgramNotExecutable:
+		case config.NotExecutable:
 			c.text, c.colour = c.text+" (not executable)", red
-		case config.ProgramUnchecked:
+		case config.Unchecked:
 			c.text += " (unchecked)"
 		}
 		out = append(out, c)

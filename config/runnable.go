@@ -16,15 +16,15 @@ type ProgramState string
 
 // The states of a program.
 const (
-	// ProgramFound: a file that can be executed.
-	ProgramFound ProgramState = "Found"
-	// ProgramNotFound: nothing the runtime would start.
-	ProgramNotFound ProgramState = "NotFound"
-	// ProgramNotExecutable: a file, but without an execute bit, or a folder.
-	ProgramNotExecutable ProgramState = "NotExecutable"
-	// ProgramUnchecked: the host's programs can't be seen, or nobody knows what
+	// Found: a file that can be executed.
+	Found ProgramState = "Found"
+	// NotFound: nothing the runtime would start.
+	NotFound ProgramState = "NotFound"
+	// NotExecutable: a file, but without an execute bit, or a folder.
+	NotExecutable ProgramState = "NotExecutable"
+	// Unchecked: the host's programs can't be seen, or nobody knows what
 	// the handler would start.
-	ProgramUnchecked ProgramState = "Unchecked"
+	Unchecked ProgramState = "Unchecked"
 )
 
 // A Program is a shim, or the OCI runtime behind one.
@@ -60,8 +60,8 @@ type Prober struct {
 	blind bool
 }
 
-// searchPathDefault is the PATH that systemd gives a service.
-const searchPathDefault = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+// DefaultSearchPath is the PATH that systemd gives a service.
+const DefaultSearchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // NewProber makes a Prober from the daemon's WorkDir, SearchPath and Binary.
 func NewProber(host *hostfs.FS, opt Options) *Prober {
@@ -71,7 +71,7 @@ func NewProber(host *hostfs.FS, opt Options) *Prober {
 	}
 	search := opt.SearchPath
 	if search == "" {
-		search = searchPathDefault
+		search = DefaultSearchPath
 	}
 	for dir := range strings.SplitSeq(search, ":") {
 		// An empty element of PATH is the working folder.
@@ -117,8 +117,8 @@ func (p *Prober) Probe(h Handler) Runnability {
 	}
 	if p.blind {
 		for _, program := range []*Program{r.Shim, r.Binary} {
-			if program != nil && program.State == ProgramNotFound {
-				program.State, program.Reason = ProgramUnchecked, ""
+			if program != nil && program.State == NotFound {
+				program.State, program.Reason = Unchecked, ""
 			}
 		}
 	}
@@ -138,17 +138,17 @@ func (p *Prober) shim(h Handler) *Program {
 	switch {
 	case h.RuntimeType == "":
 		// Whatever runtime_path says: the sandbox is refused before.
-		return &Program{Path: h.RuntimePath, State: ProgramUnchecked, Reason: "runtime_type is empty"}
+		return &Program{Path: h.RuntimePath, State: Unchecked, Reason: "runtime_type is empty"}
 	case name == linuxV1:
-		return &Program{Path: linuxV1Shim, State: ProgramUnchecked}
+		return &Program{Path: linuxV1Shim, State: Unchecked}
 	case path.IsAbs(name):
 		return p.at(name)
 	case strings.Contains(name, "/"):
-		return &Program{Path: name, State: ProgramNotFound, Reason: key + " is neither an absolute path nor a name like io.containerd.runc.v2"}
+		return &Program{Path: name, State: NotFound, Reason: key + " is neither an absolute path nor a name like io.containerd.runc.v2"}
 	}
 	parts := strings.Split(name, ".")
 	if len(parts) < 2 || parts[0] == "" {
-		return &Program{Path: name, State: ProgramNotFound, Reason: key + " is not a name like io.containerd.runc.v2"}
+		return &Program{Path: name, State: NotFound, Reason: key + " is not a name like io.containerd.runc.v2"}
 	}
 	return p.shimNamed("containerd-shim-" + strings.Join(parts[len(parts)-2:], "-"))
 }
@@ -160,13 +160,13 @@ func (p *Prober) shimNamed(name string) *Program {
 		return p.at(here)
 	}
 	found := p.lookPath(name)
-	if found.State == ProgramFound {
+	if found.State == Found {
 		return found
 	}
 	if beside := path.Join(p.beside, name); p.host.Exists(beside) {
 		return p.at(beside)
 	}
-	if found.State == ProgramNotFound {
+	if found.State == NotFound {
 		found.Reason = fmt.Sprintf("it is neither in the working folder %s, nor in PATH (%s), nor beside containerd in %s",
 			p.workDir, strings.Join(p.path, ":"), p.beside)
 	}
@@ -191,7 +191,7 @@ func (p *Prober) binary(h Handler) *Program {
 	case path.IsAbs(name):
 		return p.at(name)
 	case strings.Contains(name, "/"):
-		return &Program{Path: name, State: ProgramNotFound, Reason: "BinaryName is a relative path, which the shim looks for in the container's own folder"}
+		return &Program{Path: name, State: NotFound, Reason: "BinaryName is a relative path, which the shim looks for in the container's own folder"}
 	}
 	return p.lookPath(name)
 }
@@ -210,24 +210,24 @@ func (p *Prober) probeCRIO(h Handler) Runnability {
 	if h.RuntimeType != "vm" {
 		return Runnability{Binary: program}
 	}
-	if program.State != ProgramNotFound && !vmShim.MatchString(path.Base(program.Path)) {
-		program.State, program.Reason = ProgramNotFound, "CRI-O drops a vm handler whose program is not named containerd-shim-*"
+	if program.State != NotFound && !vmShim.MatchString(path.Base(program.Path)) {
+		program.State, program.Reason = NotFound, "CRI-O drops a vm handler whose program is not named containerd-shim-*"
 	}
 	return Runnability{Shim: program}
 }
 
 // at says what stands at a path.
 func (p *Prober) at(name string) *Program {
-	program := &Program{Path: name, State: ProgramFound}
+	program := &Program{Path: name, State: Found}
 	switch err := p.host.Executable(name); {
 	case err == nil:
 	case errors.Is(err, fs.ErrNotExist), isNotDir(err):
-		program.State, program.Reason = ProgramNotFound, "no such file"
+		program.State, program.Reason = NotFound, "no such file"
 		program.Near = p.near(name)
 	case errors.Is(err, fs.ErrPermission):
-		program.State, program.Reason = ProgramNotExecutable, "the file has no execute permission"
+		program.State, program.Reason = NotExecutable, "the file has no execute permission"
 	default:
-		program.State, program.Reason = ProgramNotExecutable, bareCause(err)
+		program.State, program.Reason = NotExecutable, bareCause(err)
 	}
 	return program
 }
@@ -238,10 +238,10 @@ func (p *Prober) lookPath(name string) *Program {
 	var passed *Program
 	for _, dir := range p.path {
 		program := p.at(path.Join(dir, name))
-		if program.State == ProgramFound {
+		if program.State == Found {
 			return program
 		}
-		if program.State == ProgramNotExecutable && passed == nil {
+		if program.State == NotExecutable && passed == nil {
 			passed = program
 		}
 	}
@@ -249,7 +249,7 @@ func (p *Prober) lookPath(name string) *Program {
 		return passed
 	}
 	return &Program{
-		Path: name, State: ProgramNotFound, Near: p.near(name),
+		Path: name, State: NotFound, Near: p.near(name),
 		Reason: fmt.Sprintf("it is not in PATH (%s)", strings.Join(p.path, ":")),
 	}
 }

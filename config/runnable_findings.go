@@ -45,9 +45,9 @@ func (r Runnability) Findings(h Handler, isDefault bool) []Finding {
 func (p *Program) finding(h Handler, what, notFound, notExecutable string) *Finding {
 	f := &Finding{Code: notFound, Severity: SeverityWarning, Handler: h.Name}
 	switch p.State {
-	case ProgramNotFound:
+	case NotFound:
 		f.Message = fmt.Sprintf("handler %q: %s %s is not there: %s", h.Name, what, p.Path, p.Reason)
-	case ProgramNotExecutable:
+	case NotExecutable:
 		f.Code = notExecutable
 		f.Message = fmt.Sprintf("handler %q: %s %s can't be executed: %s", h.Name, what, p.Path, p.Reason)
 	default:
@@ -65,7 +65,7 @@ func (p *Program) finding(h Handler, what, notFound, notExecutable string) *Find
 
 func (p *Program) fix(what, correct string) string {
 	switch {
-	case p.State == ProgramNotExecutable:
+	case p.State == NotExecutable:
 		return fmt.Sprintf("chmod 0755 %s, if it is the program", p.Path)
 	case len(p.Near) > 0:
 		return fmt.Sprintf("%s, if %s is what was meant; else install %s", correct, p.Near[0], p.Path)

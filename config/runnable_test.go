@@ -31,7 +31,7 @@ func programs(lines ...string) *hostfs.FS {
 	return hostfs.New(m)
 }
 
-func found(p string) *Program { return &Program{Path: p, State: ProgramFound} }
+func found(p string) *Program { return &Program{Path: p, State: Found} }
 
 func TestProbe(t *testing.T) {
 	node := []string{"x /usr/bin/containerd", "x /usr/bin/containerd-shim-runc-v2", "x /usr/sbin/runc"}
@@ -55,7 +55,7 @@ func TestProbe(t *testing.T) {
 		"in the working folder any file is taken, as containerd asks only whether it is there": {
 			host: append(node, "- /containerd-shim-runc-v2"), handler: Handler{RuntimeType: runcV2},
 			want: Runnability{
-				&Program{Path: "/containerd-shim-runc-v2", State: ProgramNotExecutable, Reason: "the file has no execute permission"},
+				&Program{Path: "/containerd-shim-runc-v2", State: NotExecutable, Reason: "the file has no execute permission"},
 				found("/usr/sbin/runc"),
 			},
 		},
@@ -74,7 +74,7 @@ func TestProbe(t *testing.T) {
 			handler: Handler{RuntimeType: runcV2, BinaryName: "crun"},
 			want: Runnability{
 				found("/usr/bin/containerd-shim-runc-v2"),
-				&Program{Path: "/usr/local/bin/crun", State: ProgramNotExecutable, Reason: "the file has no execute permission"},
+				&Program{Path: "/usr/local/bin/crun", State: NotExecutable, Reason: "the file has no execute permission"},
 			},
 		},
 		"runtime_path wins over the type, and a shim of another kind calls no binary": {
@@ -91,23 +91,23 @@ func TestProbe(t *testing.T) {
 		},
 		"a link that leads nowhere is not there": {
 			host: append(node, "l /usr/local/bin/shim /opt/gone"), handler: Handler{RuntimeType: "/usr/local/bin/shim"},
-			want: Runnability{Shim: &Program{Path: "/usr/local/bin/shim", State: ProgramNotFound, Reason: "no such file"}},
+			want: Runnability{Shim: &Program{Path: "/usr/local/bin/shim", State: NotFound, Reason: "no such file"}},
 		},
 		"a folder can't be executed": {
 			host: append(node, "d /opt/shim"), handler: Handler{RuntimeType: "/opt/shim"},
-			want: Runnability{Shim: &Program{Path: "/opt/shim", State: ProgramNotExecutable, Reason: "is a directory"}},
+			want: Runnability{Shim: &Program{Path: "/opt/shim", State: NotExecutable, Reason: "is a directory"}},
 		},
 		"the same shim in another version is a near miss": {
 			host: append(node, "x /opt/bin/containerd-shim-spin-v1", "x /usr/bin/containerd-shim-spun-v2"), handler: Handler{RuntimeType: "io.containerd.spin.v2"},
 			want: Runnability{Shim: &Program{
-				Path: "containerd-shim-spin-v2", State: ProgramNotFound, Reason: nowhere,
+				Path: "containerd-shim-spin-v2", State: NotFound, Reason: nowhere,
 				Near: []string{"/opt/bin/containerd-shim-spin-v1", "/usr/bin/containerd-shim-spun-v2"},
 			}},
 		},
 		"a near miss beside the path that is asked for": {
 			host: append(node, "x /usr/local/sbin/containerd-shim-runsc-v2"), handler: Handler{RuntimeType: "io.containerd.runsc.v1", RuntimePath: "/usr/local/sbin/containerd-shim-runsc-v1"},
 			want: Runnability{Shim: &Program{
-				Path: "/usr/local/sbin/containerd-shim-runsc-v1", State: ProgramNotFound, Reason: "no such file",
+				Path: "/usr/local/sbin/containerd-shim-runsc-v1", State: NotFound, Reason: "no such file",
 				Near: []string{"/usr/local/sbin/containerd-shim-runsc-v2"},
 			}},
 		},
@@ -115,31 +115,31 @@ func TestProbe(t *testing.T) {
 			host:    append(node, "x /usr/local/nvidia/toolkit/nvidia-container-runtime", "x /usr/bin/nvidia-container-runtime-hook"),
 			handler: Handler{RuntimeType: runcV2, BinaryName: "/usr/bin/nvidia-container-runtime"},
 			want: Runnability{found("/usr/bin/containerd-shim-runc-v2"), &Program{
-				Path: "/usr/bin/nvidia-container-runtime", State: ProgramNotFound, Reason: "no such file",
+				Path: "/usr/bin/nvidia-container-runtime", State: NotFound, Reason: "no such file",
 				Near: []string{"/usr/local/nvidia/toolkit/nvidia-container-runtime"},
 			}},
 		},
 		"a binary in no folder of PATH": {
 			host: append(node, "x /usr/bin/runsc"), handler: Handler{RuntimeType: runcV2, BinaryName: "crun"},
-			want: Runnability{found("/usr/bin/containerd-shim-runc-v2"), &Program{Path: "crun", State: ProgramNotFound, Reason: notInPATH}},
+			want: Runnability{found("/usr/bin/containerd-shim-runc-v2"), &Program{Path: "crun", State: NotFound, Reason: notInPATH}},
 		},
 		"a relative path is none of PATH": {
 			host: node, handler: Handler{RuntimeType: "bin/shim", BinaryName: "bin/runc"},
-			want: Runnability{Shim: &Program{Path: "bin/shim", State: ProgramNotFound, Reason: "runtime_type is neither an absolute path nor a name like io.containerd.runc.v2"}},
+			want: Runnability{Shim: &Program{Path: "bin/shim", State: NotFound, Reason: "runtime_type is neither an absolute path nor a name like io.containerd.runc.v2"}},
 		},
 		"a type without a dot": {
 			host: node, handler: Handler{RuntimeType: "runc"},
-			want: Runnability{Shim: &Program{Path: "runc", State: ProgramNotFound, Reason: "runtime_type is not a name like io.containerd.runc.v2"}},
+			want: Runnability{Shim: &Program{Path: "runc", State: NotFound, Reason: "runtime_type is not a name like io.containerd.runc.v2"}},
 		},
 		"no type: nothing is looked for": {
 			host: node, handler: Handler{},
-			want: Runnability{Shim: &Program{State: ProgramUnchecked, Reason: "runtime_type is empty"}},
+			want: Runnability{Shim: &Program{State: Unchecked, Reason: "runtime_type is empty"}},
 		},
 		"a tree of configuration files proves nothing absent": {
 			host: []string{"- /etc/containerd/config.toml"}, handler: Handler{RuntimeType: runcV2, BinaryName: "/usr/bin/nvidia-container-runtime"},
 			want: Runnability{
-				&Program{Path: "containerd-shim-runc-v2", State: ProgramUnchecked},
-				&Program{Path: "/usr/bin/nvidia-container-runtime", State: ProgramUnchecked},
+				&Program{Path: "containerd-shim-runc-v2", State: Unchecked},
+				&Program{Path: "/usr/bin/nvidia-container-runtime", State: Unchecked},
 			},
 		},
 		"CRI-O: the handler's name in PATH": {
@@ -148,7 +148,7 @@ func TestProbe(t *testing.T) {
 		},
 		"CRI-O: runtime_path": {
 			runtime: "cri-o 1.33.0", host: node, handler: Handler{Name: "gone", RuntimePath: "/usr/bin/gone"},
-			want: Runnability{Binary: &Program{Path: "/usr/bin/gone", State: ProgramNotFound, Reason: "no such file"}},
+			want: Runnability{Binary: &Program{Path: "/usr/bin/gone", State: NotFound, Reason: "no such file"}},
 		},
 		"CRI-O: a vm handler has a shim": {
 			runtime: "cri-o 1.33.0", host: append(node, "x /opt/kata/bin/containerd-shim-kata-v2"),
@@ -158,7 +158,7 @@ func TestProbe(t *testing.T) {
 		"CRI-O: a vm handler with a program of another name": {
 			runtime: "cri-o 1.33.0", host: append(node, "x /opt/kata/bin/kata-runtime"),
 			handler: Handler{Name: "kata", RuntimeType: "vm", RuntimePath: "/opt/kata/bin/kata-runtime"},
-			want: Runnability{Shim: &Program{Path: "/opt/kata/bin/kata-runtime", State: ProgramNotFound,
+			want: Runnability{Shim: &Program{Path: "/opt/kata/bin/kata-runtime", State: NotFound,
 				Reason: "CRI-O drops a vm handler whose program is not named containerd-shim-*"}},
 		},
 	} {

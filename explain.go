@@ -218,6 +218,8 @@ func (o *explainOptions) options(t *target, rt config.Runtime) config.Options {
 // explain loads the target as rt would.
 func (o *explainOptions) explain(host *hostfs.FS, t *target, rt config.Runtime) (*explanation, error) {
 	opt := o.options(t, rt)
+	probe, note := o.mayProbe(host, t, opt)
+	opt.NoPrograms = !probe
 	r, err := config.Load(host, opt)
 	if err != nil {
 		return nil, err
@@ -227,7 +229,7 @@ func (o *explainOptions) explain(host *hostfs.FS, t *target, rt config.Runtime) 
 	}
 	v := newExplanation(t, r)
 	v.Without = o.without
-	if note := o.probe(host, t, opt, r, v); note != "" {
+	if note != "" {
 		v.Notes = append(v.Notes, note)
 	}
 	v.finish()

@@ -59,7 +59,7 @@ func otherFindings(a, b []config.Finding) []config.Finding {
 		same := func(g config.Finding) bool {
 			return g.Code == f.Code && g.Handler == f.Handler && g.File == f.File && g.Line == f.Line
 		}
-		if f.Severity != config.SeverityInfo && !slices.ContainsFunc(b, same) {
+		if f.Severity != config.Info && !slices.ContainsFunc(b, same) {
 			out = append(out, f)
 		}
 	}

@@ -1,16 +1,54 @@
 package main
 
-import "github.com/runtimegate/runtimegate/config"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/runtimegate/runtimegate/config"
+	"github.com/runtimegate/runtimegate/config/hostfs"
+)
 
 // handlersOf are the handlers of all files with what became of them.
 func handlersOf(r *config.Result) []*explainedHandler {
-	var out []*explainedHandler
-	for _, h := range loadedCRI(r).Handlers {
-		out = append(out, &explainedHandler{Name: h.Name, Fate: "Loaded", Origins: []originView{}})
+	out := []*explainedHandler{}
+	for _, h := range r.Handlers {
+		e := &explainedHandler{
+			Name: h.Name, Fate: string(h.Fate), Reason: reasonOf(h),
+			RuntimeType: h.RuntimeType, Origins: append([]config.Origin{}, h.Origins...), Runnability: h.Runnability,
+		}
+		out = append(out, e)
 	}
 	return out
 }
 
-func findingsOf(r *config.Result) []config.Finding {
-	return nil
+// reasonOf says why a handler is not loaded. Why one that is loaded is not so
+// from all its places, its origins say.
+func reasonOf(h config.HandlerReport) string {
+	if h.Fate == config.Loaded || h.Fate == config.Merged {
+		return ""
+	}
+	var reasons []string
+	seen := map[string]bool{}
+	for _, o := range h.Origins {
+		if o.Why == "" || seen[o.Why] {
+			continue
+		}
+		seen[o.Why] = true
+		reasons = append(reasons, o.Why)
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// mayProbe tells whether the programs of this root are those of the daemon
+// that t is for, and if not, a remark on it.
+func (o *explainOptions) mayProbe(host *hostfs.FS, t *target, opt config.Options) (bool, string) {
+	switch {
+	case o.programs == "no":
+		return false, ""
+	case o.programs == "auto" && o.root == "/" && !t.known:
+		return false, fmt.Sprintf("shims and OCI runtimes were not looked for: no runtime of this machine is known to read %s (--programs yes looks for them here, --root DIR in the root of another)", t.path)
+	case config.NewProber(host, opt).Blind():
+		return false, "shims and OCI runtimes were not looked for: this root holds no programs"
+	}
+	return true, ""
 }

@@ -188,24 +188,40 @@ func (p *printer) findings(v *explanation) {
 		counts[f.Severity]++
 	}
 	var parts []string
-	for _, s := range []config.Severity{config.SeverityError, config.SeverityWarning} {
+	for _, s := range []config.Severity{config.Error, config.Warning} {
 		if counts[s] > 0 {
 			parts = append(parts, count(counts[s], strings.ToLower(string(s))))
 		}
 	}
-	if n := counts[config.SeverityInfo]; n > 0 {
+	if n := counts[config.Info]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d for information", n))
 	}
 	p.heading("FINDINGS: %s", strings.Join(parts, ", "))
-	colours := map[config.Severity]string{config.SeverityError: red, config.SeverityWarning: yellow, config.SeverityInfo: faint}
-	for _, f := range v.Findings {
-		head := p.paint(colours[f.Severity], string(f.Severity)) + " " + f.Code
-		if f.File != "" {
-			head += " " + printable(place(f.File, f.Line))
+	for i := 0; i < len(v.Findings); {
+		n := i + 1
+		for n < len(v.Findings) && samePlace(v.Findings[i], v.Findings[n]) {
+			n++
 		}
-		p.line("  %s", head)
+		p.findingsAt(v.Findings[i:n])
+		i = n
+	}
+}
+
+func samePlace(a, b config.Finding) bool {
+	return a.Severity == b.Severity && a.Code == b.Code && a.File == b.File && a.Line == b.Line
+}
+
+// findingsAt prints findings of one kind at one place.
+func (p *printer) findingsAt(list []config.Finding) {
+	colours := map[config.Severity]string{config.Error: red, config.Warning: yellow, config.Info: faint}
+	head := p.paint(colours[list[0].Severity], string(list[0].Severity)) + " " + list[0].Code
+	if list[0].File != "" {
+		head += " " + printable(place(list[0].File, list[0].Line))
+	}
+	p.line("  %s", head)
+	for i, f := range list {
 		p.line("    %s", printable(f.Message))
-		if f.Fix != "" {
+		if f.Fix != "" && (i == len(list)-1 || list[i+1].Fix != f.Fix) {
 			p.line("    fix: %s", printable(f.Fix))
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/runtimegate/runtimegate/config"
@@ -96,13 +97,7 @@ func (p *printer) handlers(v *explanation) {
 			name += " (default)"
 		}
 		fate := cell{text: h.Fate, colour: fateColour(h.Fate)}
-		from := []string{"built in"}
-		if len(h.Origins) > 0 {
-			from = nil
-			for _, o := range h.Origins {
-				from = append(from, place(o.File, o.Line))
-			}
-		}
+		from := originsOf(h)
 		starts := startsOf(h)
 		for i := range max(len(from), len(starts)) {
 			row := []cell{{}, {}, {}, {}}
@@ -122,19 +117,43 @@ func (p *printer) handlers(v *explanation) {
 	p.fates(v)
 }
 
-// fates tells the reasons, handlers with the same one together.
+// originsOf names the places that define a handler, with the fate of those
+// that do not count.
+func originsOf(h *explainedHandler) []string {
+	var from []string
+	counts := false
+	for _, o := range h.Origins {
+		text := place(o.File, o.Line)
+		if o.Fate == config.Loaded || o.Fate == config.Merged {
+			counts = true
+		} else if string(o.Fate) != h.Fate {
+			text += " (" + string(o.Fate) + ")"
+		}
+		from = append(from, text)
+	}
+	if !counts && fateColour(h.Fate) == green {
+		from = append([]string{"built in"}, from...)
+	}
+	return from
+}
+
+// fates tells why places do not count, those with the same reason together.
 func (p *printer) fates(v *explanation) {
 	var reasons []string
 	by := map[string][]string{}
 	for _, h := range v.Handlers {
-		if h.Reason == "" {
-			continue
+		for _, o := range h.Origins {
+			if o.Why == "" {
+				continue
+			}
+			reason := fmt.Sprintf("%s: %s", o.Fate, o.Why)
+			if by[reason] == nil {
+				reasons = append(reasons, reason)
+			}
+			if !slices.Contains(by[reason], h.Name) {
+				by[reason] = append(by[reason], h.Name)
+			}
 		}
-		reason := h.Fate + ": " + h.Reason
-		if by[reason] == nil {
-			reasons = append(reasons, reason)
-		}
-		by[reason] = append(by[reason], h.Name)
 	}
 	for _, reason := range reasons {
 		p.line("  %s: %s", printable(strings.Join(by[reason], ", ")), printable(reason))
@@ -162,8 +181,6 @@ func startsOf(h *explainedHandler) []cell {
 			c.text, c.colour = c.text+" (not found)", red
 		case config.NotExecutable:
 			c.text, c.colour = c.text+" (not executable)", red
-		case config.Unchecked:
-			c.text += " (unchecked)"
 		}
 		out = append(out, c)
 	}

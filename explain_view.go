@@ -3,7 +3,6 @@ package main
 import (
 	"path"
 	"slices"
-	"sort"
 
 	"github.com/runtimegate/runtimegate/config"
 )
@@ -55,21 +54,16 @@ type daemonView struct {
 
 // An explainedHandler is a handler of any file, loaded or not.
 type explainedHandler struct {
-	Name    string       `json:"name"`
-	Fate    string       `json:"fate"`
-	Reason  string       `json:"reason,omitempty"`
-	Origins []originView `json:"origins"`
-	Default bool         `json:"default"`
+	Name        string          `json:"name"`
+	Fate        string          `json:"fate"`
+	Reason      string          `json:"reason,omitempty"`
+	Origins     []config.Origin `json:"origins"`
+	RuntimeType string          `json:"runtimeType,omitempty"`
+	Default     bool            `json:"default"`
 	// BlastRadius says which Pods stop when it breaks: Node (all without a
 	// RuntimeClass), Class (those that ask for it), None (it is not loaded).
 	BlastRadius string `json:"blastRadius"`
 	config.Runnability
-}
-
-type originView struct {
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Column int    `json:"column"`
 }
 
 func newExplanation(t *target, r *config.Result) *explanation {
@@ -82,7 +76,7 @@ func newExplanation(t *target, r *config.Result) *explanation {
 		Imports: append([]*config.File{}, r.Files...),
 	}
 	v.Handlers = handlersOf(r)
-	v.Findings = findingsOf(r)
+	v.Findings = append([]config.Finding{}, r.Findings...)
 	def := loadedCRI(r).DefaultHandler
 	for _, h := range v.Handlers {
 		h.Default = h.Name == def
@@ -98,21 +92,18 @@ func newExplanation(t *target, r *config.Result) *explanation {
 	return v
 }
 
-// finish sorts what was gathered.
+// finish makes sure that a node which serves no Pod is not called well.
 func (v *explanation) finish() {
-	v.Findings = append([]config.Finding{}, v.Findings...)
-	config.SortFindings(v.Findings)
 	if v.Daemon.State != string(config.Running) && !v.needsMending() {
 		// Whatever the reason: a node that can start no Pod is not all well.
-		f := config.Finding{Code: "CRIDisabled", Severity: config.SeverityError, File: v.Config.Path, Message: "no Pod of this node can start: " + v.Daemon.Reason}
+		f := config.Finding{Code: "CRIDisabled", Severity: config.Error, File: v.Config.Path, Message: "no Pod of this node can start: " + v.Daemon.Reason}
 		v.Findings = append([]config.Finding{f}, v.Findings...)
 	}
-	sort.Slice(v.Handlers, func(i, j int) bool { return v.Handlers[i].Name < v.Handlers[j].Name })
 }
 
 // needsMending tells whether there is a finding above Info.
 func (v *explanation) needsMending() bool {
-	return slices.ContainsFunc(v.Findings, func(f config.Finding) bool { return f.Severity != config.SeverityInfo })
+	return slices.ContainsFunc(v.Findings, func(f config.Finding) bool { return f.Severity != config.Info })
 }
 
 // loadedCRI is what the daemon has or, when it does not serve the CRI, what the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"github.com/runtimegate/runtimegate/config/hostfs"
 )
@@ -18,6 +19,11 @@ type Result struct {
 	Daemon DaemonAnswer
 	// Files are the files read, in load order.
 	Files []*File
+	// Handlers are all handlers that any file defines and those that are built
+	// in, sorted by name.
+	Handlers []HandlerReport
+	// Findings are sorted, the most severe first.
+	Findings []Finding
 }
 
 // Load answers what the runtime would load from the files of a host. An error
@@ -33,34 +39,52 @@ func Load(host *hostfs.FS, opt Options) (*Result, error) {
 		r.Notes = append(r.Notes, note)
 	}
 	l := &loader{fs: host, opt: opt, rt: opt.Runtime}
-	if opt.PathOptional && opt.Runtime.Name == Containerd {
-		if _, _, err := host.Resolve(opt.Path); errors.Is(err, fs.ErrNotExist) {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s does not exist: containerd starts with its defaults, unless it is told that path by --config", opt.Path))
-			l.opt.Path = ""
+	if err := l.answer(r); err != nil {
+		return nil, err
+	}
+	passed := l.passedOver()
+	for _, f := range append(slices.Clone(l.files), passed...) {
+		f.TouchesCRI = f.touchesCRI(l.rt)
+	}
+	r.Files = l.files
+	r.Handlers = l.fates(r, passed)
+	r.Findings = l.findings(r, passed)
+	return r, nil
+}
+
+// answer fills in what dump and daemon say.
+func (l *loader) answer(r *Result) (err error) {
+	if l.rt.Name == CRIO {
+		r.Dump, r.Daemon, err = l.crioAnswer()
+		return err
+	}
+	main := true
+	if l.opt.PathOptional {
+		if _, _, err := l.fs.Resolve(l.opt.Path); errors.Is(err, fs.ErrNotExist) {
+			main = false
+			r.Notes = append(r.Notes, fmt.Sprintf("%s does not exist: containerd starts with its defaults, unless it is told that path by --config", l.opt.Path))
 		}
 	}
-	var err error
-	if opt.Runtime.class() == classA {
+	if l.rt.class() == classA {
 		out := defaults1()
-		if l.opt.Path != "" {
+		if main {
 			out, err = l.load1()
 		}
 		if refused(err) {
-			return nil, err
+			return err
 		}
 		r.Dump, r.Daemon = l.answer1(out, err)
-	} else {
-		out := defaults2(opt.Runtime)
-		if l.opt.Path != "" {
-			out, err = l.load2()
-		}
-		if refused(err) {
-			return nil, err
-		}
-		r.Dump, r.Daemon, _ = l.answer2(out, err)
+		return nil
 	}
-	r.Files = l.files
-	return r, nil
+	out := defaults2(l.rt)
+	if main {
+		out, err = l.load2()
+	}
+	if refused(err) {
+		return err
+	}
+	r.Dump, r.Daemon, _ = l.answer2(out, err)
+	return nil
 }
 
 func refused(err error) bool { return errors.Is(err, hostfs.ErrRefused) }

@@ -65,6 +65,9 @@ const DefaultSearchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 
 // NewProber makes a Prober from the daemon's WorkDir, SearchPath and Binary.
 func NewProber(host *hostfs.FS, opt Options) *Prober {
+	if opt.NoPrograms {
+		host = hostfs.New(noFiles{})
+	}
 	p := &Prober{host: host, runtime: opt.Runtime, workDir: opt.workDir(), beside: "/usr/bin"}
 	if opt.Binary != "" {
 		p.beside = path.Dir(opt.Binary)
@@ -79,6 +82,28 @@ func NewProber(host *hostfs.FS, opt Options) *Prober {
 	}
 	p.blind = !p.anyProgram()
 	return p
+}
+
+func (l *loader) prober() *Prober {
+	if l.looks == nil {
+		l.looks = NewProber(l.fs, l.opt)
+	}
+	return l.looks
+}
+
+// program is the one that a handler of CRI-O starts.
+func (r Runnability) program() *Program {
+	if r.Shim != nil {
+		return r.Shim
+	}
+	return r.Binary
+}
+
+// noFiles is a host with nothing on it.
+type noFiles struct{}
+
+func (noFiles) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
 // Blind tells whether the host shows no program at all, so that nothing can be
@@ -173,14 +198,16 @@ func (p *Prober) shimNamed(name string) *Program {
 	return found
 }
 
-// readsBinaryName are the types whose options have a BinaryName.
-var readsBinaryName = map[string]bool{"io.containerd.runc.v1": true, "io.containerd.runc.v2": true}
+// isRuncShim tells whether options.BinaryName means anything to a handler.
+func isRuncShim(h Handler) bool {
+	return h.RuntimeType == runcV2 || h.RuntimeType == "io.containerd.runc.v1"
+}
 
 var runcShim = regexp.MustCompile(`^containerd-shim-runc-v[0-9]+$`)
 
 // binary finds what the runc shim would call.
 func (p *Prober) binary(h Handler) *Program {
-	if !readsBinaryName[h.RuntimeType] || h.RuntimePath != "" && !runcShim.MatchString(path.Base(h.RuntimePath)) {
+	if !isRuncShim(h) || h.RuntimePath != "" && !runcShim.MatchString(path.Base(h.RuntimePath)) {
 		return nil
 	}
 	name := h.BinaryName

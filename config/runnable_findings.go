@@ -5,14 +5,6 @@ import (
 	"strings"
 )
 
-// The codes of findings about programs that handlers need.
-const (
-	ShimNotFound        = "ShimNotFound"
-	ShimNotExecutable   = "ShimNotExecutable"
-	BinaryNotFound      = "BinaryNotFound"
-	BinaryNotExecutable = "BinaryNotExecutable"
-)
-
 // Findings turns what Probe said of a handler into findings: of a program that
 // is not there or can't be executed. They are errors for the default handler,
 // which every Pod without a RuntimeClass needs. File and Line are the caller's
@@ -21,21 +13,21 @@ func (r Runnability) Findings(h Handler, isDefault bool) []Finding {
 	var out []Finding
 	if r.Shim != nil {
 		what := "shim"
-		if f := r.Shim.finding(h, what, ShimNotFound, ShimNotExecutable); f != nil {
+		if f := r.Shim.finding(h, what, CodeShimNotFound, CodeShimNotExecutable); f != nil {
 			f.Fix = r.Shim.fix(what, "correct runtime_type or runtime_path")
 			out = append(out, *f)
 		}
 	}
 	if r.Binary != nil {
 		what := "OCI runtime"
-		if f := r.Binary.finding(h, what, BinaryNotFound, BinaryNotExecutable); f != nil {
+		if f := r.Binary.finding(h, what, CodeBinaryNotFound, CodeBinaryNotExecutable); f != nil {
 			f.Fix = r.Binary.fix(what, "correct the path that names it")
 			out = append(out, *f)
 		}
 	}
 	for i := range out {
 		if isDefault {
-			out[i].Severity = SeverityError
+			out[i].Severity = Error
 			out[i].Message += "; it is the default handler: every Pod without a RuntimeClass fails on this node"
 		}
 	}
@@ -43,7 +35,7 @@ func (r Runnability) Findings(h Handler, isDefault bool) []Finding {
 }
 
 func (p *Program) finding(h Handler, what, notFound, notExecutable string) *Finding {
-	f := &Finding{Code: notFound, Severity: SeverityWarning, Handler: h.Name}
+	f := &Finding{Code: notFound, Severity: Warning, Handler: h.Name}
 	switch p.State {
 	case NotFound:
 		f.Message = fmt.Sprintf("handler %q: %s %s is not there: %s", h.Name, what, p.Path, p.Reason)

@@ -142,6 +142,10 @@ func TestProbe(t *testing.T) {
 				&Program{Path: "/usr/bin/nvidia-container-runtime", State: Unchecked},
 			},
 		},
+		"the programs of another host say nothing": {
+			host: append(node, "- /opt/runc"), opt: Options{NoPrograms: true}, handler: Handler{RuntimeType: runcV2, BinaryName: "/opt/runc"},
+			want: Runnability{&Program{Path: "containerd-shim-runc-v2", State: Unchecked}, &Program{Path: "/opt/runc", State: Unchecked}},
+		},
 		"CRI-O: the handler's name in PATH": {
 			runtime: "cri-o 1.33.0", host: append(node, "x /usr/bin/crun"), handler: Handler{Name: "crun", RuntimeType: "oci"},
 			want: Runnability{Binary: found("/usr/bin/crun")},

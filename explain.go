@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -168,6 +169,9 @@ func (o *explainOptions) decide(ctx context.Context, host *hostfs.FS, given stri
 		if given, err = hostPath(o.root, given); err != nil {
 			return nil, nil, err
 		}
+	}
+	if inside, ok := strings.CutPrefix(given, o.root+"/"); ok && o.root != "/" && !host.Exists(given) && host.Exists("/"+inside) {
+		return nil, nil, fmt.Errorf("%s: paths are those inside --root: did you mean /%s?", given, inside)
 	}
 	t, err := findTarget(host, given, runtime)
 	if err != nil {

@@ -65,8 +65,8 @@ var installations = []installation{
 	},
 	{
 		name: "CRI-O", runtime: config.CRIO,
-		configs:  []string{"/etc/crio/crio.conf"},
-		dropIns:  "/etc/crio/crio.conf.d",
+		configs:  []string{config.DefaultCRIOPath},
+		dropIns:  config.DefaultCRIOPath + ".d",
 		programs: []string{"/usr/bin/crio", "/usr/local/bin/crio"},
 	},
 }
@@ -195,7 +195,7 @@ func (t *target) options(rt config.Runtime) config.Options {
 	return config.Options{
 		Runtime:      rt,
 		Path:         t.path,
-		PathOptional: t.path == config.DefaultConfigPath,
+		PathOptional: t.path == config.DefaultConfigPath || t.path == config.DefaultCRIOPath,
 		SearchPath:   strings.Join(append(slices.Clone(t.extraPath), config.DefaultSearchPath), ":"),
 		Binary:       t.program,
 	}

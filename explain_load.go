@@ -2,11 +2,26 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/runtimegate/runtimegate/config"
 	"github.com/runtimegate/runtimegate/config/hostfs"
 )
+
+// importsOf are the files, with empty lists in place of absent ones.
+func importsOf(r *config.Result) []*config.File {
+	out := []*config.File{}
+	for _, f := range r.Files {
+		file := *f
+		file.Imports = slices.Clone(f.Imports)
+		for i := range file.Imports {
+			file.Imports[i].Matched = append([]string{}, file.Imports[i].Matched...)
+		}
+		out = append(out, &file)
+	}
+	return out
+}
 
 // handlersOf are the handlers of all files with what became of them.
 func handlersOf(r *config.Result) []*explainedHandler {

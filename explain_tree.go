@@ -22,8 +22,8 @@ func (p *printer) imports(v *explanation) {
 	}
 	told := map[string]bool{}
 	for _, f := range v.Imports {
-		// A file whose importer is not told here stands for itself.
-		if f.ImportedBy == "" || byPath[f.ImportedBy] == nil {
+		// CRI-O reads a folder: there no file imports another.
+		if !told[f.Path] {
 			p.file(f, order, byPath, told, 1)
 		}
 	}
@@ -35,7 +35,7 @@ const maxIndent = 20
 func (p *printer) file(f *config.File, order map[string]int, byPath map[string]*config.File, told map[string]bool, depth int) {
 	indent := strings.Repeat("  ", min(depth, maxIndent))
 	told[f.Path] = true
-	p.line("%s%d. %s  (%s)", indent, order[f.Path], printable(f.Path), aboutFile(f))
+	p.line("%s%d. %s%s", indent, order[f.Path], printable(f.Path), aboutFile(f))
 	if f.Error != "" {
 		p.line("%s   %s %s", indent, p.paint(red, "the load ends here:"), printable(f.Error))
 	}
@@ -58,14 +58,17 @@ func (p *printer) file(f *config.File, order map[string]int, byPath map[string]*
 }
 
 func aboutFile(f *config.File) string {
-	about := "no version line"
+	var about []string
 	if f.Version != 0 {
-		about = fmt.Sprintf("version %d", f.Version)
+		about = append(about, fmt.Sprintf("version %d", f.Version))
 	}
 	if !f.TouchesCRI {
-		about += ", nothing of the CRI"
+		about = append(about, "nothing of the CRI")
 	}
-	return about
+	if len(about) == 0 {
+		return ""
+	}
+	return "  (" + strings.Join(about, ", ") + ")"
 }
 
 func importNote(f *config.File, i config.Import) string {

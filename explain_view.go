@@ -73,7 +73,7 @@ func newExplanation(t *target, r *config.Result) *explanation {
 		Notes:   append([]string{}, r.Notes...),
 		Dump:    dumpView{r.Dump.Exit, names(&r.Dump.CRI), r.Dump.CRI.DefaultHandler, r.Dump.Error},
 		Daemon:  daemonView{string(r.Daemon.State), names(&r.Daemon.CRI), r.Daemon.CRI.DefaultHandler, r.Daemon.Reason},
-		Imports: append([]*config.File{}, r.Files...),
+		Imports: importsOf(r),
 	}
 	v.Handlers = handlersOf(r)
 	v.Findings = append([]config.Finding{}, r.Findings...)

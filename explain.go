@@ -51,6 +51,7 @@ type explainOptions struct {
 	without   []string
 	configDir string
 	path      string
+	workDir   string
 	programs  string
 	bisect    bool
 	output    string
@@ -82,6 +83,7 @@ func newExplainCommand() *cobra.Command {
 	flags.BoolVar(&o.bisect, "bisect", false, "load with each drop-in left out, with each one alone, and with none")
 	flags.StringVar(&o.configDir, "config-dir", "", "CRI-O's folder of drop-ins (default: CONFIG with .d behind it)")
 	flags.StringVar(&o.path, "daemon-path", "", "the daemon's PATH, where shims and OCI runtimes are looked for (default: the usual one of the installation)")
+	flags.StringVar(&o.workDir, "daemon-workdir", "/", "the daemon's working folder, to which shims and, before 1.7.16, relative imports refer")
 	flags.StringVar(&o.programs, "programs", "auto", "look for shims and OCI runtimes: yes, no, or auto: when the configuration is one of this root's own daemon")
 	flags.StringVarP(&o.output, "output", "o", "table", "table, json or yaml")
 	return cmd
@@ -173,6 +175,9 @@ func (o *explainOptions) decide(ctx context.Context, host *hostfs.FS, given stri
 	if inside, ok := strings.CutPrefix(given, o.root+"/"); ok && o.root != "/" && !host.Exists(given) && host.Exists("/"+inside) {
 		return nil, nil, fmt.Errorf("%s: paths are those inside --root: did you mean /%s?", given, inside)
 	}
+	if given != "" && host.IsDir(given) {
+		return nil, nil, fmt.Errorf("%s is a folder: name the main file", given)
+	}
 	t, err := findTarget(host, given, runtime)
 	if err != nil {
 		return nil, nil, err
@@ -206,7 +211,7 @@ func (o *explainOptions) absoluteWithout() error {
 // options are those of one load.
 func (o *explainOptions) options(t *target, rt config.Runtime) config.Options {
 	opt := t.options(rt)
-	opt.Without = o.without
+	opt.Without, opt.WorkDir = o.without, o.workDir
 	if o.configDir != "" {
 		opt.DropInDir = path.Join("/", o.configDir)
 		if abs, err := hostPath(o.root, o.configDir); err == nil {

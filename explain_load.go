@@ -29,7 +29,8 @@ func handlersOf(r *config.Result) []*explainedHandler {
 	for _, h := range r.Handlers {
 		e := &explainedHandler{
 			Name: h.Name, Fate: string(h.Fate), Reason: reasonOf(h),
-			RuntimeType: h.RuntimeType, Origins: append([]config.Origin{}, h.Origins...), Runnability: h.Runnability,
+			Origins:     append([]config.Origin{}, h.Origins...),
+			RuntimeType: h.RuntimeType, RuntimePath: h.RuntimePath, BinaryName: h.BinaryName, Runnability: h.Runnability,
 		}
 		out = append(out, e)
 	}

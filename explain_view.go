@@ -42,6 +42,9 @@ type dumpView struct {
 	Handlers       []string `json:"handlers"`
 	DefaultHandler string   `json:"defaultHandler"`
 	Error          string   `json:"error"`
+	CDI            *bool    `json:"cdi,omitempty"`
+	// Unreadable is set when the real dump is not valid TOML.
+	Unreadable bool `json:"unreadable,omitempty"`
 }
 
 // A daemonView is what the started daemon would have.
@@ -54,15 +57,17 @@ type daemonView struct {
 
 // An explainedHandler is a handler of any file, loaded or not.
 type explainedHandler struct {
-	Name        string          `json:"name"`
-	Fate        string          `json:"fate"`
-	Reason      string          `json:"reason,omitempty"`
-	Origins     []config.Origin `json:"origins"`
-	RuntimeType string          `json:"runtimeType,omitempty"`
-	Default     bool            `json:"default"`
+	Name    string          `json:"name"`
+	Fate    string          `json:"fate"`
+	Reason  string          `json:"reason,omitempty"`
+	Origins []config.Origin `json:"origins"`
+	Default bool            `json:"default"`
 	// BlastRadius says which Pods stop when it breaks: Node (all without a
 	// RuntimeClass), Class (those that ask for it), None (it is not loaded).
 	BlastRadius string `json:"blastRadius"`
+	RuntimeType string `json:"runtimeType,omitempty"`
+	RuntimePath string `json:"runtimePath,omitempty"`
+	BinaryName  string `json:"binaryName,omitempty"`
 	config.Runnability
 }
 
@@ -71,7 +76,10 @@ func newExplanation(t *target, r *config.Result) *explanation {
 		Runtime: runtimeView{r.Runtime.Name, r.Runtime.Version},
 		Config:  configView{Path: t.path, Installation: t.name, Taken: t.sentence(), NotTaken: t.others},
 		Notes:   append([]string{}, r.Notes...),
-		Dump:    dumpView{r.Dump.Exit, names(&r.Dump.CRI), r.Dump.CRI.DefaultHandler, r.Dump.Error},
+		Dump: dumpView{
+			Exit: r.Dump.Exit, Handlers: names(&r.Dump.CRI), DefaultHandler: r.Dump.CRI.DefaultHandler,
+			Error: r.Dump.Error, CDI: r.Dump.CRI.CDI, Unreadable: r.Dump.Unreadable,
+		},
 		Daemon:  daemonView{string(r.Daemon.State), names(&r.Daemon.CRI), r.Daemon.CRI.DefaultHandler, r.Daemon.Reason},
 		Imports: importsOf(r),
 	}

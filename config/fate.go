@@ -37,8 +37,10 @@ type Origin struct {
 
 	name   string
 	plugin string
-	// cause tells findings apart.
+	// cause tells findings apart; fix is what mends it, where that is not what
+	// usually does.
 	cause cause
+	fix   string
 	// table is the whole key of the handler's table.
 	table []string
 }
@@ -141,7 +143,7 @@ type HandlerReport struct {
 
 // fates decides for all handlers of all files.
 func (l *loader) fates(r *Result, passed []*File) []HandlerReport {
-	final := r.final()
+	final := r.Final()
 	byName := map[string]*HandlerReport{}
 	report := func(name string) *HandlerReport {
 		if byName[name] == nil {
@@ -229,8 +231,8 @@ func (l *loader) programs(rep *HandlerReport) {
 	rep.Runnability = l.prober().Probe(rep.Handler)
 }
 
-// final is what the runtime would have: the daemon's view where it runs.
-func (r *Result) final() *CRI {
+// Final is what the runtime would have: the daemon's view where it runs.
+func (r *Result) Final() *CRI {
 	switch {
 	case r.Daemon.State == Running:
 		return &r.Daemon.CRI

@@ -31,7 +31,8 @@ func (o *Origin) misplaced(f *File) bool {
 	case criTable(t, "") || len(t) == 4 && t[0] == "plugins" && t[2] == "runtimes":
 		return false
 	case len(t) == 6 && criTable(t[:5], ""):
-		o.ignored(causeWrongParent, "an unquoted dot makes it a part of handler %q: write [%s]", t[4], tableText(append(append([]string{}, t[:4]...), t[4]+"."+t[5])))
+		o.ignored(causeWrongParent, "an unquoted dot makes [%s] a part of handler %q", tableText(t), t[4])
+		o.fix = fmt.Sprintf("write [%s], or give it a name without a dot", tableText(append(append([]string{}, t[:4]...), t[4]+"."+t[5])))
 	default:
 		o.ignored(causeWrongParent, "[%s] is no place for a handler", tableText(t))
 	}

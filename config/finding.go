@@ -83,7 +83,7 @@ func (f *finder) add(code string, severity Severity, at Place, handler, fix, for
 }
 
 func (l *loader) findings(r *Result, passed []*File) []Finding {
-	f := &finder{loader: l, r: r, final: r.final()}
+	f := &finder{loader: l, r: r, final: r.Final()}
 	f.state()
 	f.defaults()
 	for i := range r.Handlers {

@@ -73,13 +73,20 @@ func (f *finder) origins(h *HandlerReport) {
 func (f *finder) origin(h *HandlerReport, o *Origin, loaded bool) {
 	// What another place gives anyway is no loss.
 	severity := func(s Severity) Severity {
-		if loaded {
+		switch {
+		case loaded:
 			return Info
+		case h.Name == "runc" && f.final.DefaultHandler != "runc":
+			// Hardly any RuntimeClass names runc.
+			return Warning
 		}
 		return s
 	}
 	at := Place{o.File, o.Line}
 	fix := fmt.Sprintf("write [%s]", f.tableFor(h.Name))
+	if o.fix != "" {
+		fix = o.fix
+	}
 	switch o.cause {
 	case causeReplaced:
 		f.add(CodeSectionReplaced, severity(Error), *o.By, h.Name, f.replacedFix(o), "%s", f.replacedText(h, o, loaded))

@@ -232,3 +232,9 @@ func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	sortEntries(entries)
 	return entries, nil
 }
+
+// IsDir tells whether there is a folder at that path, links followed.
+func (f *FS) IsDir(name string) bool {
+	_, info, err := f.Resolve(name)
+	return err == nil && info.IsDir()
+}

@@ -38,7 +38,18 @@ func (l *loader) searchPath() []string {
 	if list == "" {
 		list = DefaultSearchPath
 	}
-	return strings.Split(list, ":")
+	dirs := strings.Split(list, ":")
+	if bin := binOf(l.opt.Path); bin != "" && !slices.Contains(dirs, bin) {
+		dirs = append([]string{bin}, dirs...)
+	}
+	return dirs
+}
+
+// bundled tells whether a distribution brings a program itself, in a folder
+// that this tree does not have whole.
+func (l *loader) bundled(name string) bool {
+	bin := binOf(l.opt.Path)
+	return bin != "" && (name == "runc" || name == "containerd-shim-runc-v2") && !l.fs.Exists(path.Join(bin, "runc"))
 }
 
 // hasPrograms tells whether the tree has the host's programs at all: a tree of
@@ -164,7 +175,11 @@ func (l *loader) lookup(name string, dirs []string) Program {
 			found = Program{Path: at, State: NotExecutable}
 		}
 	}
-	if found.State == NotFound {
+	switch {
+	case found.State != NotFound:
+	case l.bundled(name):
+		found.State = Unchecked
+	default:
 		found.NearMiss = l.nearMiss(name, dirs)
 	}
 	return found

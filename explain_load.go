@@ -62,7 +62,7 @@ func (o *explainOptions) mayProbe(host *hostfs.FS, t *target, opt config.Options
 	case o.programs == "no":
 		return false, ""
 	case o.programs == "auto" && o.root == "/" && !t.known:
-		return false, fmt.Sprintf("shims and OCI runtimes were not looked for: no runtime of this machine is known to read %s (--programs yes looks for them here, --root DIR in the root of another)", t.path)
+		return false, fmt.Sprintf("shims and OCI runtimes were not looked for: no runtime of this machine is known to read %s (--programs yes looks for them here, --root DIR in the root of another)", t.Path)
 	case config.NewProber(host, opt).Blind():
 		return false, "shims and OCI runtimes were not looked for: this root holds no programs"
 	}

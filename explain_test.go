@@ -87,15 +87,15 @@ func TestFindTarget(t *testing.T) {
 		},
 		"a file of one's own": {
 			given: "/srv/config.toml",
-			want:  result{Name: "containerd", Path: "/srv/config.toml", Runtime: "containerd"},
+			want:  result{Path: "/srv/config.toml", Runtime: "containerd"},
 		},
 		"a crio.conf of one's own": {
 			given: "/srv/crio.conf",
-			want:  result{Name: "CRI-O", Path: "/srv/crio.conf", Runtime: "cri-o"},
+			want:  result{Path: "/srv/crio.conf", Runtime: "cri-o"},
 		},
 		"a file of one's own with --runtime": {
 			given: "/srv/my.conf", runtime: "cri-o",
-			want: result{Name: "CRI-O", Path: "/srv/my.conf", Runtime: "cri-o"},
+			want: result{Path: "/srv/my.conf", Runtime: "cri-o"},
 		},
 		"the given file of an installation": {
 			given: k3sConfig,
@@ -109,7 +109,7 @@ func TestFindTarget(t *testing.T) {
 				got.Error = err.Error()
 			} else {
 				got = result{
-					Name: target.name, Path: target.path, Runtime: target.runtime,
+					Name: target.Who, Path: target.Path, Runtime: target.Runtime,
 					Program: target.program, Known: target.known, Others: target.others,
 				}
 			}

@@ -66,7 +66,7 @@ func (o *explainOptions) runtimes(ctx context.Context, t *target, versions []str
 	}
 	var out []config.Runtime
 	for _, text := range versions {
-		if t.runtime == config.CRIO && !namesRuntime.MatchString(text) {
+		if t.Runtime == config.CRIO && !namesRuntime.MatchString(text) {
 			text = config.CRIO + "://" + text
 		}
 		rt, err := config.ParseRuntime(text)
@@ -90,11 +90,8 @@ func (o *explainOptions) askVersion(ctx context.Context, t *target) (string, err
 		return "", fmt.Errorf("the rules depend on the runtime's version, and of another root it can't be asked: %s (a Node's status has it: kubectl get node -o wide)", hint)
 	}
 	program := t.program
-	name := "containerd"
-	if t.runtime == config.CRIO {
-		name = "crio"
-	}
-	if !t.known || t.name == "containerd" || t.name == "CRI-O" {
+	name := t.programName()
+	if t.Bin == "" {
 		// Whatever PATH says comes before a guess.
 		if found, err := exec.LookPath(name); err == nil {
 			program = found

@@ -31,7 +31,7 @@ type runtimeView struct {
 // A configView says which configuration was taken.
 type configView struct {
 	Path         string   `json:"path"`
-	Installation string   `json:"installation"`
+	Installation string   `json:"installation,omitempty"`
 	Taken        string   `json:"taken"`
 	NotTaken     []string `json:"notTaken,omitempty"`
 }
@@ -74,7 +74,7 @@ type explainedHandler struct {
 func newExplanation(t *target, r *config.Result) *explanation {
 	v := &explanation{
 		Runtime: runtimeView{r.Runtime.Name, r.Runtime.Version},
-		Config:  configView{Path: t.path, Installation: t.name, Taken: t.sentence(), NotTaken: t.others},
+		Config:  configView{Path: t.Path, Installation: t.Who, Taken: t.sentence(), NotTaken: t.others},
 		Notes:   append([]string{}, r.Notes...),
 		Dump: dumpView{
 			Exit: r.Dump.Exit, Handlers: names(&r.Dump.CRI), DefaultHandler: r.Dump.CRI.DefaultHandler,

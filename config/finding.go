@@ -145,6 +145,10 @@ func (f *finder) state() {
 		}
 		f.add(CodeDaemonWillNotStart, Error, at, "", "mend this before the runtime restarts: until then it runs with what it has loaded",
 			"%s will not start: %s", f.rt, f.r.Daemon.Reason)
+		if strings.Contains(f.r.Daemon.Reason, `invalid disabled plugin URI "cri"`) {
+			f.add(CodeCRIDisabled, Error, f.find("disabled_plugins"), "", `take "cri" out of disabled_plugins`,
+				"disabled_plugins names the CRI plugin: under its right name too it would serve no Pods")
+		}
 	case CRIOff:
 		at := f.find("disabled_plugins")
 		fix := "mend the cause before the runtime restarts"

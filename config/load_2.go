@@ -54,7 +54,7 @@ func decode2(rt Runtime, data []byte) (f *file2, unknown []unknownKey, err error
 	if err == nil {
 		err = checkTopKeys(rt, data, func(v any) error { return toml.Unmarshal(text, v) })
 	}
-	return f, unknown, wrap2(err)
+	return f, unknown, wrap2(crashOnDate(rt, err))
 }
 
 // An unknownKey is a key that containerd 2.x warns of and ignores.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -42,6 +43,10 @@ func checkOthers(types map[string]reflect.Type, sections, disabled []string, id 
 			continue
 		}
 		if err := decode(id(name), reflect.New(t).Interface()); err != nil {
+			var failure *loadFailure
+			if errors.As(err, &failure) && failure.exit > 1 {
+				return err
+			}
 			return fail("plugin %s: %s", name, shortType(err.Error()))
 		}
 	}

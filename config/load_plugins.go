@@ -37,7 +37,7 @@ func decodePlugin2(rt Runtime, plugins map[string]any, name string, spans []span
 		err = toml.Unmarshal(text, v)
 	}
 	if err != nil {
-		return nil, failPlain(err)
+		return nil, failPlain(crashOnDate(rt, err))
 	}
 	return unknown, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/runtimegate/runtimegate/config/hostfs"
@@ -55,6 +56,8 @@ type Prober struct {
 	workDir string
 	path    []string
 	beside  string
+	// bin is the folder of a distribution's own programs, "" for none.
+	bin string
 	// blind is set when the host shows no program at all: a copy of its
 	// configuration, and nothing that proves anything absent.
 	blind bool
@@ -68,9 +71,12 @@ func NewProber(host *hostfs.FS, opt Options) *Prober {
 	if opt.NoPrograms {
 		host = hostfs.New(noFiles{})
 	}
-	p := &Prober{host: host, runtime: opt.Runtime, workDir: opt.workDir(), beside: "/usr/bin"}
-	if opt.Binary != "" {
+	p := &Prober{host: host, runtime: opt.Runtime, workDir: opt.workDir(), beside: "/usr/bin", bin: binOf(opt.Path)}
+	switch {
+	case opt.Binary != "":
 		p.beside = path.Dir(opt.Binary)
+	case p.bin != "":
+		p.beside = p.bin
 	}
 	search := opt.SearchPath
 	if search == "" {
@@ -79,6 +85,9 @@ func NewProber(host *hostfs.FS, opt Options) *Prober {
 	for dir := range strings.SplitSeq(search, ":") {
 		// An empty element of PATH is the working folder.
 		p.path = append(p.path, p.absolute(dir))
+	}
+	if p.bin != "" && !slices.Contains(p.path, p.bin) {
+		p.path = append([]string{p.bin}, p.path...)
 	}
 	p.blind = !p.anyProgram()
 	return p
@@ -259,6 +268,12 @@ func (p *Prober) at(name string) *Program {
 	return program
 }
 
+// bundled tells whether a distribution brings a program itself, in a folder
+// that this tree does not have whole.
+func (p *Prober) bundled(name string) bool {
+	return p.bin != "" && (name == "runc" || name == "containerd-shim-runc-v2") && !p.host.Exists(path.Join(p.bin, "runc"))
+}
+
 // lookPath looks for a name in PATH as exec.LookPath does, which passes over
 // files that can't be executed. Such a one is named when there is no other.
 func (p *Prober) lookPath(name string) *Program {
@@ -272,8 +287,11 @@ func (p *Prober) lookPath(name string) *Program {
 			passed = program
 		}
 	}
-	if passed != nil {
+	switch {
+	case passed != nil:
 		return passed
+	case p.bundled(name):
+		return &Program{Path: name, State: Unchecked}
 	}
 	return &Program{
 		Path: name, State: NotFound, Near: p.near(name),

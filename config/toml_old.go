@@ -17,10 +17,28 @@ import (
 //   - inline tables in several lines or with a comma at the end, and the
 //     escape \x, which came with TOML 1.1, are errors,
 //   - [[x]] is an error for a top-level x that is a map,
-//   - a dotted key through a field that is no table crashes.
+//   - a dotted key through a field that is no table crashes, and up to 2.2 a
+//     date in a field that is none does.
+//
+// One difference is left: the older library takes a malformed number (1e, .5)
+// below a key that containerd does not know.
 
 // hasOldTOML says whether rt links the older library.
 func (r Runtime) hasOldTOML() bool { return r.class() == classB || r.class() == classC }
+
+// crashOnDate turns the error for a date of a wrong type into the crash that it
+// is to go-toml 2.2.
+func crashOnDate(rt Runtime, err error) error {
+	if err == nil || rt.class() != classB {
+		return err
+	}
+	for _, kind := range []string{"datetime", "local date", "local time", "local datetime"} {
+		if strings.Contains(err.Error(), "cannot decode TOML "+kind+" into") {
+			return crash(fmt.Errorf("containerd crashes (a Go panic) while it reads this: %w", err))
+		}
+	}
+	return err
+}
 
 // An oldKind is what the older library remembers of a key.
 type oldKind uint8
@@ -36,8 +54,10 @@ type oldNode struct {
 	kind oldKind
 	// explicit: it has had its own header. dotted: a dotted key made it.
 	explicit, dotted bool
-	children         map[string]*oldNode
-	order            []string
+	// byKey: a dotted key made it, also after its table has ended.
+	byKey    bool
+	children map[string]*oldNode
+	order    []string
 	// raw is the text of a value.
 	raw []byte
 	// items are the elements of an array of tables, the last one open.
@@ -154,7 +174,7 @@ func (n *oldNode) keyValue(expr *unstable.Node, raw []byte) error {
 		last := i == len(names)-1
 		switch {
 		case c == nil:
-			c = n.add(name, &oldNode{dotted: true})
+			c = n.add(name, &oldNode{dotted: true, byKey: true})
 		case last:
 			return fmt.Errorf("toml: key %s is already defined", name)
 		case c.kind != oldTable:
@@ -232,11 +252,17 @@ func tomlKey(name string) string {
 // topMaps are the keys of the top level that are maps.
 var topMaps = []string{"plugins", "proxy_plugins", "timeouts", "stream_processors"}
 
+// topScalars are the keys of the top level that are no tables.
+var topScalars = []string{"version", "root", "state", "temp", "oom_score", "disabled_plugins", "required_plugins", "imports"}
+
 // check finds what only the decoder of the older library refuses.
 func (n *oldNode) check() error {
 	for name, c := range n.children {
 		if c.kind == oldArray && slices.ContainsFunc(topMaps, func(m string) bool { return foldEqual(m, name) }) {
 			return fmt.Errorf("toml: cannot decode TOML array table into %s", name)
+		}
+		if c.kind == oldTable && c.byKey && slices.ContainsFunc(topScalars, func(m string) bool { return foldEqual(m, name) }) {
+			return crash(fmt.Errorf("containerd crashes (a Go panic) while it reads this: %s is no table", name))
 		}
 	}
 	return nil

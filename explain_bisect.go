@@ -29,7 +29,7 @@ const maxBisect = 200
 // bisect loads the configuration with all drop-ins, each left out, each alone,
 // and none.
 func bisect(host *hostfs.FS, opt config.Options) ([]bisectRow, error) {
-	files, err := dropIns(host, withoutNothing(opt))
+	files, err := dropIns(host, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func fillLost(rows []bisectRow) {
 // file that ends the load hides those behind it: they come into view when it is
 // left out.
 func dropIns(host *hostfs.FS, opt config.Options) ([]string, error) {
-	opt = withoutNothing(opt)
+	opt.Without, opt.WithoutDropIns, opt.Keep = nil, false, nil
 	var files []string
 	for {
 		r, err := config.Load(host, opt)
@@ -123,9 +123,4 @@ func dropIns(host *hostfs.FS, opt config.Options) ([]string, error) {
 		}
 		opt.Without = append(slices.Clone(opt.Without), failed)
 	}
-}
-
-func withoutNothing(opt config.Options) config.Options {
-	opt.Without, opt.WithoutDropIns, opt.Keep = nil, false, nil
-	return opt
 }

@@ -11,7 +11,8 @@ type changes struct {
 	From   string   `json:"from"`
 	Gained []string `json:"gained"`
 	Lost   []string `json:"lost"`
-	// State and DefaultHandler are old and new, absent when they are equal.
+	// State and DefaultHandler are old and new, absent when they are equal; of
+	// a daemon that does not run no default is known.
 	State          []string `json:"state,omitempty"`
 	DefaultHandler []string `json:"defaultHandler,omitempty"`
 	// NewFindings and GoneFindings leave out those of severity Info.
@@ -30,7 +31,8 @@ func changesBetween(before, after *explanation) *changes {
 	if before.Daemon.State != after.Daemon.State {
 		c.State = []string{before.Daemon.State, after.Daemon.State}
 	}
-	if before.Daemon.DefaultHandler != after.Daemon.DefaultHandler {
+	running := string(config.Running)
+	if before.Daemon.State == running && after.Daemon.State == running && before.Daemon.DefaultHandler != after.Daemon.DefaultHandler {
 		c.DefaultHandler = []string{before.Daemon.DefaultHandler, after.Daemon.DefaultHandler}
 	}
 	return c

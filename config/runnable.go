@@ -48,8 +48,9 @@ type Runnability struct {
 	Binary *Program `json:"binary,omitempty"`
 }
 
-// A Prober looks for the programs behind handlers as the runtime does. It
-// reads the host when asked, and keeps nothing but what it was made from.
+// A Prober looks for the programs behind handlers as the runtime does. It is
+// for one look at a host: what it has seen of a folder it does not read again.
+// It is not for several goroutines at once.
 type Prober struct {
 	host    *hostfs.FS
 	runtime Runtime
@@ -61,6 +62,8 @@ type Prober struct {
 	// blind is set when the host shows no program at all: a copy of its
 	// configuration, and nothing that proves anything absent.
 	blind bool
+	// listed are the names in the folders read so far.
+	listed map[string][]string
 }
 
 // DefaultSearchPath is the PATH that systemd gives a service.
@@ -71,7 +74,7 @@ func NewProber(host *hostfs.FS, opt Options) *Prober {
 	if opt.NoPrograms {
 		host = hostfs.New(noFiles{})
 	}
-	p := &Prober{host: host, runtime: opt.Runtime, workDir: opt.workDir(), beside: "/usr/bin", bin: binOf(opt.Path)}
+	p := &Prober{host: host, runtime: opt.Runtime, workDir: opt.workDir(), beside: "/usr/bin", bin: binOf(opt.Path), listed: map[string][]string{}}
 	switch {
 	case opt.Binary != "":
 		p.beside = path.Dir(opt.Binary)
@@ -128,12 +131,8 @@ func (p *Prober) absolute(name string) string {
 
 func (p *Prober) anyProgram() bool {
 	for _, dir := range append([]string{p.beside}, p.path...) {
-		entries, err := p.host.ReadDir(dir)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			if p.host.Executable(path.Join(dir, e.Name())) == nil {
+		for _, name := range p.entries(dir) {
+			if p.host.Executable(path.Join(dir, name)) == nil {
 				return true
 			}
 		}

@@ -51,14 +51,15 @@ func (p *Prober) near(name string) []string {
 	return all[:min(len(all), maxNear)]
 }
 
+// entries are the names in a folder, none when it can't be read.
 func (p *Prober) entries(dir string) []string {
-	entries, err := p.host.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
+	names, ok := p.listed[dir]
+	if !ok {
+		entries, _ := p.host.ReadDir(dir)
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		p.listed[dir] = names
 	}
 	return names
 }

@@ -173,3 +173,54 @@ func TestYAMLKeepsOrderAndTypes(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Programs that read the JSON need not tell an empty list from an absent one.
+func TestExplanationsHaveNoNulls(t *testing.T) {
+	const main = "etc/containerd/config.toml"
+	for name, text := range map[string]string{
+		"no main file":           "",
+		"an empty file":          "\n",
+		"a syntax error":         "version = [",
+		"imports that match not": "version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n",
+		"the CRI is off":         "version = 2\ndisabled_plugins = ['io.containerd.grpc.v1.cri']\n",
+		"a handler of no type":   "version = 2\n[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.x]\n",
+		"a misplaced handler":    "version = 2\n[plugins.runtimes.x]\nruntime_type = 'io.containerd.x.v1'\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := fstest.MapFS{"etc": {Mode: 0o755 | os.ModeDir}}
+			if text != "" {
+				m[main] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
+			}
+			host := hostfs.New(m)
+			o := &explainOptions{root: "/host", programs: "auto", bisect: true}
+			target := targetAt("/"+main, "")
+			var views []*explanation
+			for _, version := range []string{"1.7.27", "2.0.14", "2.4.2"} {
+				rt, err := config.ParseRuntime(version)
+				if err != nil {
+					t.Fatal(err)
+				}
+				v, err := o.explain(host, target, rt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(views) > 0 {
+					v.Changes = changesBetween(views[len(views)-1], v)
+				}
+				if v.Daemon.State != string(config.Running) && !v.needsMending() {
+					t.Errorf("%s: %s, and no finding", version, v.Daemon.State)
+				}
+				views = append(views, v)
+			}
+			for _, form := range []string{"json", "yaml", "table"} {
+				var out strings.Builder
+				if err := writeExplanations(&out, form, views); err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(out.String(), "null") || out.Len() == 0 {
+					t.Errorf("%s: %s", form, out.String())
+				}
+			}
+		})
+	}
+}

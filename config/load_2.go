@@ -25,9 +25,9 @@ func defaults2(rt Runtime) *file2 {
 	}
 }
 
-// decode2 decodes a file as containerd 2.x does. Unknown keys, which it only
-// warns of, are returned.
-func decode2(rt Runtime, data []byte) (f *file2, unknown []unknownKey, err error) {
+// decode2 decodes a file as containerd 2.x does. Unknown keys, which it warns
+// of, are nothing to it.
+func decode2(rt Runtime, data []byte) (f *file2, err error) {
 	defer catch(&err)
 	text := data
 	if rt.hasOldTOML() {
@@ -40,45 +40,19 @@ func decode2(rt Runtime, data []byte) (f *file2, unknown []unknownKey, err error
 			}
 		}
 		if err != nil {
-			return nil, nil, wrap2(err)
+			return nil, wrap2(err)
 		}
 	}
 	f = &file2{}
-	err = decodeStrict(text, f)
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) {
-		unknown = unknownKeys(strict)
-		f = &file2{}
-		err = toml.Unmarshal(text, f)
-	}
-	if err == nil {
+	if err = toml.Unmarshal(text, f); err == nil {
 		err = checkTopKeys(rt, data, func(v any) error { return toml.Unmarshal(text, v) })
 	}
-	return f, unknown, wrap2(crashOnDate(rt, err))
-}
-
-// An unknownKey is a key that containerd 2.x warns of and ignores.
-type unknownKey struct {
-	key  []string
-	line int
-}
-
-func unknownKeys(err *toml.StrictMissingError) []unknownKey {
-	keys := make([]unknownKey, 0, len(err.Errors))
-	for i := range err.Errors {
-		row, _ := err.Errors[i].Position()
-		keys = append(keys, unknownKey{key: err.Errors[i].Key(), line: row})
-	}
-	return keys
-}
-
-func decodeStrict(data []byte, v any) error {
-	return toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(v)
+	return f, wrap2(crashOnDate(rt, err))
 }
 
 func wrap2(err error) error {
 	var failure *loadFailure
-	if err == nil || errors.As(err, &failure) {
+	if err == nil || errors.As(err, &failure) || refused(err) {
 		return err
 	}
 	var derr *toml.DecodeError
@@ -96,7 +70,7 @@ func (l *loader) load2() (*file2, error) {
 	newest := l.rt.configVersion()
 	root := 0
 	err := l.queue(func(f *File, data []byte) ([]string, error) {
-		file, _, err := decode2(l.rt, data)
+		file, err := decode2(l.rt, data)
 		if err != nil {
 			return nil, err
 		}

@@ -6,19 +6,31 @@ import (
 	"github.com/runtimegate/runtimegate/config/hostfs"
 )
 
-// maxTokens bounds the keys and brackets of one file: what the TOML libraries
-// do is quadratic in the keys of a table, and recursive in brackets.
-const maxTokens = 20_000
+// The limits of one file. What the TOML libraries do is quadratic in the keys
+// of a table, and recursive in brackets and in the parts of a key.
+const (
+	maxTokens   = 20_000
+	maxLineDots = 10_000
+	maxKeyParts = 200
+)
 
 func checkSize(data []byte) error {
-	n := 0
+	tokens, dots := 0, 0
 	for _, c := range data {
-		if c == '=' || c == '[' || c == '{' {
-			n++
+		switch c {
+		case '=', '[', '{':
+			tokens++
+		case '.':
+			dots++
+		case '\n':
+			dots = 0
 		}
-	}
-	if n > maxTokens {
-		return fmt.Errorf("%w: more than %d keys and tables", hostfs.ErrRefused, maxTokens)
+		if tokens > maxTokens {
+			return fmt.Errorf("%w: more than %d keys and tables", hostfs.ErrRefused, maxTokens)
+		}
+		if dots > maxLineDots {
+			return fmt.Errorf("%w: a line with more than %d dots", hostfs.ErrRefused, maxLineDots)
+		}
 	}
 	return nil
 }

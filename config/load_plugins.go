@@ -11,35 +11,26 @@ import (
 )
 
 // decodePlugin2 decodes a plugin's section over its defaults in v as
-// containerd 2.x does: written out as TOML again, and read back. It returns
-// the keys that containerd warns of and ignores.
-func decodePlugin2(rt Runtime, plugins map[string]any, name string, spans []span, v any) (unknown [][]string, err error) {
+// containerd 2.x does: written out as TOML again, and read back.
+func decodePlugin2(rt Runtime, plugins map[string]any, name string, spans []span, v any) (err error) {
 	data, ok := plugins[name]
 	if !ok {
-		return nil, nil
+		return nil
 	}
 	defer catch(&err)
 	if table, ok := data.(map[string]any); ok {
 		table = cloneTable(table)
-		unknown = pruneTable(rt, table, spans)
+		pruneTable(rt, table, spans)
 		data = table
 	}
 	text, err := toml.Marshal(data)
 	if err != nil {
-		return nil, fail("%w", err)
+		return fail("%w", err)
 	}
-	err = decodeStrict(text, v)
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) {
-		for _, k := range unknownKeys(strict) {
-			unknown = append(unknown, k.key)
-		}
-		err = toml.Unmarshal(text, v)
+	if err := toml.Unmarshal(text, v); err != nil {
+		return failPlain(crashOnDate(rt, err))
 	}
-	if err != nil {
-		return nil, failPlain(crashOnDate(rt, err))
-	}
-	return unknown, nil
+	return nil
 }
 
 func failPlain(err error) error {
@@ -80,35 +71,32 @@ type plugins2 struct {
 	runtime *schema.RuntimePlugin
 	images  *schema.ImagePlugin
 	server  *schema.ServerPlugin
-	// unknown are the keys of the runtime plugin that containerd ignores.
-	unknown [][]string
 }
 
 func decodePlugins2(rt Runtime, out *file2) (p plugins2, err error) {
 	disabled := keySet(out.DisabledPlugins...)
 	err = checkOthers(pluginTypes(rt), sortedKeys(out.Plugins), out.DisabledPlugins, func(name string) string { return name },
 		func(section string, v any) error {
-			_, err := decodePlugin2(rt, out.Plugins, section, nil, v)
-			return err
+			return decodePlugin2(rt, out.Plugins, section, nil, v)
 		})
 	if err != nil {
 		return p, err
 	}
 	if !disabled[runtimeCRI] {
 		p.runtime = defaultRuntimePlugin(rt)
-		if p.unknown, err = decodePlugin2(rt, out.Plugins, runtimeCRI, runtime2Spans, p.runtime); err != nil {
+		if err = decodePlugin2(rt, out.Plugins, runtimeCRI, runtime2Spans, p.runtime); err != nil {
 			return p, err
 		}
 	}
 	if !disabled[imagesCRI] {
 		p.images = defaultImagePlugin()
-		if _, err = decodePlugin2(rt, out.Plugins, imagesCRI, images2Spans, p.images); err != nil {
+		if err = decodePlugin2(rt, out.Plugins, imagesCRI, images2Spans, p.images); err != nil {
 			return p, err
 		}
 	}
 	if !disabled[oldCRI] {
 		p.server = defaultServerPlugin()
-		if _, err = decodePlugin2(rt, out.Plugins, oldCRI, nil, p.server); err != nil {
+		if err = decodePlugin2(rt, out.Plugins, oldCRI, nil, p.server); err != nil {
 			return p, err
 		}
 	}

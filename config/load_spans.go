@@ -103,27 +103,23 @@ var images2Spans = []span{
 
 // pruneTable removes the keys that rt does not know. Keys of structs are
 // matched in any case there, as go-toml 2 does.
-func pruneTable(rt Runtime, table map[string]any, spans []span) (unknown [][]string) {
+func pruneTable(rt Runtime, table map[string]any, spans []span) {
 	for _, s := range spans {
 		if !s.in(rt) {
-			unknown = pruneAt(table, nil, s.path, unknown)
+			pruneAt(table, s.path)
 		}
 	}
-	return unknown
 }
 
-func pruneAt(table map[string]any, done, rest []string, unknown [][]string) [][]string {
+func pruneAt(table map[string]any, path []string) {
 	for k, v := range table {
-		if rest[0] != "*" && !foldEqual(k, rest[0]) {
+		if path[0] != "*" && !foldEqual(k, path[0]) {
 			continue
 		}
-		path := append(append([]string(nil), done...), k)
-		if len(rest) == 1 {
+		if len(path) == 1 {
 			delete(table, k)
-			unknown = append(unknown, path)
 		} else if t, ok := v.(map[string]any); ok {
-			unknown = pruneAt(t, path, rest[1:], unknown)
+			pruneAt(t, path[1:])
 		}
 	}
-	return unknown
 }

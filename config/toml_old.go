@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/runtimegate/runtimegate/config/hostfs"
 )
 
 // containerd 2.0 to 2.3 link go-toml 2.2 and 2.3.0, this module a later one
@@ -133,8 +135,14 @@ func keyNames(n *unstable.Node) []string {
 	return names
 }
 
+// errKeyParts refuses keys that would take long to write out.
+var errKeyParts = fmt.Errorf("%w: a key of more than %d parts", hostfs.ErrRefused, maxKeyParts)
+
 func (n *oldNode) header(expr *unstable.Node) (*oldNode, error) {
 	names := keyNames(expr)
+	if len(names) > maxKeyParts {
+		return nil, errKeyParts
+	}
 	last := len(names) - 1
 	for _, name := range names[:last] {
 		c := n.child(name)
@@ -169,6 +177,9 @@ func (n *oldNode) header(expr *unstable.Node) (*oldNode, error) {
 
 func (n *oldNode) keyValue(expr *unstable.Node, raw []byte) error {
 	names := keyNames(expr)
+	if len(names) > maxKeyParts {
+		return errKeyParts
+	}
 	for i, name := range names {
 		c := n.child(name)
 		last := i == len(names)-1

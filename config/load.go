@@ -98,6 +98,8 @@ type loader struct {
 	// partial is set when the load ended at a file that is not there, which
 	// "config dump" of containerd 2.x takes for the end of the files.
 	partial bool
+	// programsThere is the answer of hasPrograms, once it was asked.
+	programsThere *bool
 }
 
 // loadFailure is a failure of the runtime's own: exit code and message.

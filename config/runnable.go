@@ -55,10 +55,13 @@ func (l *loader) bundled(name string) bool {
 // hasPrograms tells whether the tree has the host's programs at all: a tree of
 // configuration files only says nothing of them.
 func (l *loader) hasPrograms() bool {
-	return slices.ContainsFunc(l.searchPath(), func(dir string) bool {
-		entries, err := l.fs.ReadDir(dir)
-		return err == nil && len(entries) > 0
-	})
+	if l.programsThere == nil {
+		l.programsThere = ptr(slices.ContainsFunc(l.searchPath(), func(dir string) bool {
+			entries, err := l.fs.ReadDir(dir)
+			return err == nil && len(entries) > 0
+		}))
+	}
+	return *l.programsThere
 }
 
 // shim is the program that containerd starts for a handler. containerd looks

@@ -74,6 +74,10 @@ func (o *outline) definitions(file string) []Origin {
 	seen := set{}
 	for _, m := range o.marks {
 		for _, table := range handlerTables(m) {
+			// Most keys belong to the handler before them.
+			if n := len(found); n > 0 && slices.Equal(found[n-1].table, table) {
+				continue
+			}
 			key := strings.Join(table, "\x00")
 			if seen[key] {
 				continue

@@ -83,6 +83,11 @@ func (o *outline) definitions(file string) []Origin {
 				continue
 			}
 			seen[key] = true
+			if len(m.path) > len(table) {
+				if header, ok := o.find(table...); ok {
+					m.at = header.at
+				}
+			}
 			d := Origin{File: file, Line: m.at.line, Column: m.at.column, name: table[len(table)-1], table: table}
 			if foldEqual(table[0], "plugins") && len(table) > 1 {
 				d.plugin = table[1]

@@ -133,7 +133,9 @@ func (o *explainOptions) choose(cmd *cobra.Command, host *hostfs.FS, file string
 			name = config.CRIO
 		}
 		opt.Runtime.Name = name
-		if info := host.IsDir(opt.Path); info {
+		// CRI-O does without its main file at the usual place, told or not.
+		opt.PathOptional = name == config.CRIO && opt.Path == config.DefaultCRIOPath
+		if host.IsDir(opt.Path) {
 			return opt, "", fmt.Errorf("%s is a folder: name the main file", opt.Path)
 		}
 		return opt, "", nil

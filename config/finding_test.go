@@ -136,7 +136,7 @@ var findingTests = map[string]findingTest{
 	},
 	"an unquoted dot": {
 		"2.4.2", map[string]string{main: "version = 2\n" + strings.ReplaceAll(nv1, "nvidia", "nvidia.cdi")},
-		[]string{"Warning RuntimeTypeEmpty config.toml:2 nvidia", "Warning WrongParentTable config.toml:3 cdi"}, false,
+		[]string{"Warning WrongParentTable config.toml:2 cdi", "Warning RuntimeTypeEmpty config.toml:2 nvidia"}, false,
 	},
 	"a default that is not there": {
 		"2.4.2", map[string]string{main: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n  default_runtime_name = \"nvidia\"\n"},

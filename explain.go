@@ -174,18 +174,20 @@ func (o *explainOptions) inside(file string) (string, error) {
 // runtimeName is the runtime that --runtime-version names, "" when it leaves
 // that open.
 func (o *explainOptions) runtimeName() (string, error) {
-	name := ""
+	name, bare := "", false
 	for _, v := range o.versions {
 		rt, err := config.ParseRuntime(v)
 		if err != nil {
 			return "", fmt.Errorf("--runtime-version: %w", err)
 		}
-		if name != "" && name != rt.Name {
+		if rt.Name == config.Containerd && !strings.Contains(v, config.Containerd) {
+			bare = true
+			continue
+		}
+		if name != "" && name != rt.Name || bare && rt.Name == config.CRIO {
 			return "", errors.New("--runtime-version names containerd and CRI-O: explain one at a time")
 		}
-		if name = rt.Name; name == config.Containerd && !strings.Contains(v, config.Containerd) {
-			name = ""
-		}
+		name = rt.Name
 	}
 	return name, nil
 }

@@ -137,7 +137,8 @@ func (t *target) options(rt config.Runtime) config.Options {
 	return config.Options{
 		Runtime:      rt,
 		Path:         t.Path,
-		PathOptional: !t.Told,
+		// Who names a file of containerd's means that it is there.
+		PathOptional: !t.Told && (!t.given || t.Runtime == config.CRIO),
 		Binary:       t.program,
 	}
 }

@@ -180,7 +180,7 @@ func place(file string, line int) string {
 
 func (p *printer) findings(v *explanation) {
 	if len(v.Findings) == 0 {
-		p.heading("FINDINGS: none")
+		p.heading("FINDINGS: none, all is well")
 		return
 	}
 	counts := map[config.Severity]int{}

@@ -135,8 +135,8 @@ func knownConfigs(runtime string) []string {
 // options are those of a load of the target.
 func (t *target) options(rt config.Runtime) config.Options {
 	return config.Options{
-		Runtime:      rt,
-		Path:         t.Path,
+		Runtime: rt,
+		Path:    t.Path,
 		// Who names a file of containerd's means that it is there.
 		PathOptional: !t.Told && (!t.given || t.Runtime == config.CRIO),
 		Binary:       t.program,

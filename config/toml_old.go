@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -93,16 +94,21 @@ func readOld(data []byte) (*oldNode, error) {
 	}
 	root := &oldNode{}
 	current := root
+	// Below a header that containerd does not know the older library takes no
+	// notice of keys, not even of ones that are defined twice.
+	skip := false
 	var p unstable.Parser
 	p.Reset(data)
 	for p.NextExpression() {
 		expr := p.Expression()
 		var err error
-		if expr.Kind == unstable.KeyValue {
-			err = current.keyValue(expr, p.Raw(expr.Raw))
-		} else {
+		switch {
+		case expr.Kind != unstable.KeyValue:
 			current.close()
 			current, err = root.header(expr)
+			skip = !knownTable(reflect.TypeFor[file2](), keyNames(expr))
+		case !skip:
+			err = current.keyValue(expr, p.Raw(expr.Raw))
 		}
 		if err != nil {
 			return nil, err
@@ -112,6 +118,26 @@ func readOld(data []byte) (*oldNode, error) {
 		return nil, nil
 	}
 	return root, nil
+}
+
+// knownTable tells whether a header leads to something in a type.
+func knownTable(t reflect.Type, names []string) bool {
+	for len(names) > 0 {
+		switch t.Kind() {
+		case reflect.Map:
+			t = t.Elem()
+		case reflect.Struct:
+			i := slices.IndexFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return foldEqual(f.Tag.Get("toml"), names[0]) })
+			if i < 0 {
+				return false
+			}
+			t = t.Field(i).Type
+		default:
+			return true
+		}
+		names = names[1:]
+	}
+	return true
 }
 
 // close ends the table: what dotted keys made in it can't be extended any more.

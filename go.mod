@@ -2,7 +2,10 @@ module github.com/runtimegate/runtimegate
 
 go 1.26.0
 
-require github.com/spf13/cobra v1.10.2
+require (
+	github.com/pelletier/go-toml v1.9.5
+	github.com/spf13/cobra v1.10.2
+)
 
 require github.com/Azure/go-ansiterm v0.0.0-20250102033503-faa5f7b0171c // indirect
 
@@ -63,7 +66,7 @@ require (
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/term v0.47.0 // indirect
+	golang.org/x/term v0.47.0
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect

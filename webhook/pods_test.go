@@ -30,9 +30,37 @@ func onePlainNode() *inventory.Index {
 	return index
 }
 
+// andTaintedGPUNode adds a node that has nvidia loaded, behind a taint.
+func andTaintedGPUNode(index *inventory.Index) *inventory.Index {
+	index.SetNode(&corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "g1", CreationTimestamp: metav1.NewTime(reportNow.Add(-time.Hour))},
+		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}},
+		Status:     corev1.NodeStatus{RuntimeHandlers: []corev1.NodeRuntimeHandler{{Name: "nvidia"}}},
+	})
+	return index
+}
+
+// kindFor is the kind that a reviewer is asked about.
+func kindFor(reviewer Reviewer) metav1.GroupVersionKind {
+	if _, ok := reviewer.(*ClassReviewer); ok {
+		return metav1.GroupVersionKind(nodev1.SchemeGroupVersion.WithKind("RuntimeClass"))
+	}
+	return metav1.GroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+}
+
+func TestReviewersRefuseOtherKinds(t *testing.T) {
+	for _, reviewer := range []Reviewer{&PodReviewer{}, &ClassReviewer{}} {
+		_, err := reviewer.Review(context.Background(), &admissionv1.AdmissionRequest{
+			Operation: admissionv1.Create, Kind: metav1.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}})
+		if err == nil || !strings.Contains(err.Error(), "got a apps/v1, Kind=Deployment") {
+			t.Errorf("%T: %v", reviewer, err)
+		}
+	}
+}
+
 func review(t *testing.T, reviewer Reviewer, operation admissionv1.Operation, object, old any) (Action, string) {
 	t.Helper()
-	request := &admissionv1.AdmissionRequest{Operation: operation}
+	request := &admissionv1.AdmissionRequest{Operation: operation, Kind: kindFor(reviewer)}
 	for into, from := range map[*runtime.RawExtension]any{&request.Object: object, &request.OldObject: old} {
 		raw, err := json.Marshal(from)
 		if err != nil {
@@ -91,6 +119,9 @@ func TestPodReviewer(t *testing.T) {
 			p.Spec.RuntimeClassName = nil
 			p.Annotations = map[string]string{UntrustedAnnotation: "true"}
 		}, admissionv1.Create, Warn, `handler "untrusted"`},
+		{"taints count for nothing while a Pod is held back", nvidia, func(p *corev1.Pod) {
+			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}
+		}, admissionv1.Create, Warn, "loaded on 1 of the 2 nodes"},
 		{"but only when it is true", nvidia, func(p *corev1.Pod) {
 			p.Spec.RuntimeClassName = nil
 			p.Annotations = map[string]string{UntrustedAnnotation: "false"}
@@ -104,7 +135,7 @@ func TestPodReviewer(t *testing.T) {
 				tt.change(pod)
 			}
 			decided := 0
-			reviewer := &PodReviewer{Index: onePlainNode(), Class: tt.class, Now: func() time.Time { return reportNow }, Decided: func(Verdict) { decided++ }}
+			reviewer := &PodReviewer{Index: andTaintedGPUNode(onePlainNode()), Class: tt.class, Now: func() time.Time { return reportNow }, Decided: func(Verdict) { decided++ }}
 			got, told := review(t, reviewer, tt.operation, pod, nil)
 			if got != tt.want || !strings.Contains(told, tt.text) {
 				t.Errorf("%s %q; want %s with %q", got, told, tt.want, tt.text)

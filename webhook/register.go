@@ -31,13 +31,15 @@ type Options struct {
 // ready (check "inventory") once the nodes are known.
 func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 	index := inventory.NewIndex(o.Inventory)
-	synced, err := inventory.Feed(ctx, mgr.GetCache(), index)
+	nodesSynced, err := inventory.Feed(ctx, mgr.GetCache(), index)
 	if err != nil {
 		return err
 	}
-	if _, err := mgr.GetCache().GetInformer(ctx, &nodev1.RuntimeClass{}); err != nil {
+	classes, err := mgr.GetCache().GetInformer(ctx, &nodev1.RuntimeClass{})
+	if err != nil {
 		return fmt.Errorf("watch RuntimeClasses: %w", err)
 	}
+	synced := func() bool { return nodesSynced() && classes.HasSynced() }
 	if err := mgr.AddReadyzCheck("inventory", func(*http.Request) error {
 		if !synced() {
 			return fmt.Errorf("the nodes are not known yet")

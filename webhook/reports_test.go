@@ -261,7 +261,7 @@ func (r *report) judge(t *testing.T, path string) (Action, string) {
 			t.Fatal(err)
 		}
 		response, err := reviewer.Review(context.Background(), &admissionv1.AdmissionRequest{
-			Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: raw},
+			Operation: admissionv1.Create, Kind: kindFor(reviewer), Object: runtime.RawExtension{Raw: raw},
 		})
 		if err != nil {
 			t.Fatal(err)

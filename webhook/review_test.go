@@ -119,7 +119,7 @@ func FuzzReviewHandler(f *testing.F) {
 	handler := &reviewHandler{reviewer: reviewer, ready: func() bool { return true }, log: logr.Discard()}
 	pod := `{"spec":{"runtimeClassName":"c","nodeSelector":{"a":"b"},"tolerations":[{"operator":"Gt","value":"x"}],"containers":[{"resources":{"requests":{"cpu":"1"}}}],` +
 		`"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}]}}}}}`
-	f.Add([]byte(strings.Replace(goodReview, `"CREATE"`, `"CREATE","object":`+pod, 1)))
+	f.Add([]byte(strings.Replace(goodReview, `"CREATE"`, `"CREATE","kind":{"version":"v1","kind":"Pod"},"object":`+pod, 1)))
 	f.Add([]byte(goodReview))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		request := httptest.NewRequest("POST", "/", bytes.NewReader(body))

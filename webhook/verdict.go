@@ -3,6 +3,7 @@ package webhook
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -41,6 +42,7 @@ func (v *Verdict) add(f *Finding) {
 	if f == nil {
 		return
 	}
+	f.Message, f.Detail = shorten(printable(f.Message)), printable(f.Detail)
 	at := 0
 	for at < len(v.Findings) && v.Findings[at].Action >= f.Action {
 		at++
@@ -84,6 +86,17 @@ func (v *Verdict) AuditAnnotations() map[string]string {
 		"condition": strings.Join(conditions, ","),
 		"detail":    strings.Join(details, "; "),
 	}
+}
+
+// printable makes control characters visible: kubectl gets no warning at all
+// that has one (net/http headers), and a terminal would obey those of a denial.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // shorten cuts a message at MaxWarning bytes, between characters.

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,180 +17,253 @@ import (
 	"github.com/runtimegate/runtimegate/config/hostfs"
 )
 
-const explainLong = `Reads a container runtime's configuration as the runtime itself would at its next
-start, and says which runtime handlers come out, where each comes from, what
-became of those that do not come out, and what mends it.
+const explainLong = `Says what a container runtime would load from its configuration files at its next
+start, and why: which files it reads, where each handler comes from and what
+became of it, which Pods depend on it, what is wrong and how to mend it.
 
-CONFIG is the main file; without it the usual places are looked at, those of
-containerd, k3s, RKE2, MicroK8s, k0s and CRI-O. The rules differ between the
-versions of a runtime: without --runtime-version the containerd of this machine
-is asked for its own. Several versions show what an upgrade changes.
+CONFIG is the main file. Without it, the files of k3s, RKE2, MicroK8s, k0s,
+containerd (` + config.DefaultConfigPath + `) and CRI-O are looked for.
 
-Exit code 0: no finding above Info; 1: findings; 2: cannot tell.`
+The rules differ from version to version of the runtime. Without
+--runtime-version the runtime's program on this machine is asked. Several
+versions show what an upgrade changes.
+
+The files are read as the runtime does at its start: what the running daemon has
+loaded may be older.
+
+Exit code: 0 no finding above Info, 1 findings, 2 could not tell.`
 
 const explainExample = `  # This node
   runtimegate explain
 
-  # What an upgrade would change
-  runtimegate explain --runtime-version 1.7.27,2.2.9
+  # A node's file system, mounted at /host, and what an upgrade would change
+  runtimegate explain --root /host --runtime-version 1.7.27,2.4.2
 
-  # A node's root mounted at /host
-  runtimegate explain --root /host --runtime-version 2.4.2 -o json
-
-  # Which drop-in does it
-  runtimegate explain --bisect`
+  # Which drop-in took the handlers away?
+  runtimegate explain --bisect
+  runtimegate explain --without zz-registry.toml`
 
 // explainOptions are the flags of one explain.
 type explainOptions struct {
-	versions   []string
-	root       string
-	without    []string
-	bisect     bool
-	output     string
-	workDir    string
-	searchPath string
+	root      string
+	runtime   string
+	versions  []string
+	without   []string
+	configDir string
+	path      string
+	workDir   string
+	programs  string
+	bisect    bool
+	output    string
 }
 
 func newExplainCommand() *cobra.Command {
 	o := &explainOptions{}
 	cmd := &cobra.Command{
 		Use:     "explain [CONFIG]",
-		Short:   "Say which runtime handlers a configuration gives, and why",
+		Short:   "Say what a runtime would load from its configuration files, and why",
 		Long:    explainLong,
 		Example: explainExample,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file := ""
+			given := ""
 			if len(args) > 0 {
-				file = args[0]
+				if given = args[0]; given == "" {
+					return errors.New("CONFIG is empty")
+				}
 			}
-			return oneLine(o.run(cmd, file))
+			return oneLine(o.run(cmd.Context(), given, cmd.OutOrStdout()))
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.versions, "runtime-version", nil, `version of containerd, or "cri-o 1.37.0"; may be repeated`)
-	flags.StringVar(&o.root, "root", "/", "folder that is the host's root; all paths are those inside it")
-	flags.StringSliceVar(&o.without, "without", nil, "drop-in, path or name, to leave out; may be repeated")
-	flags.BoolVar(&o.bisect, "bisect", false, "load each drop-in alone, and all without each")
+	flags.StringVar(&o.root, "root", "/", "folder that is the node's root; paths given and printed are those inside it")
+	flags.StringVar(&o.runtime, "runtime", "", "containerd or crio (default: by the configuration found)")
+	flags.StringArrayVar(&o.versions, "runtime-version", nil, "version whose rules apply, as 2.4.2, v2.4.2 or containerd://2.4.2; several, separated by commas or repeated, are compared (default: ask the runtime's program)")
+	flags.StringArrayVar(&o.without, "without", nil, "drop-in to take as absent, by path or base name; may be repeated")
+	flags.BoolVar(&o.bisect, "bisect", false, "load with each drop-in left out, with each one alone, and with none")
+	flags.StringVar(&o.configDir, "config-dir", "", "CRI-O's folder of drop-ins (default: CONFIG with .d behind it)")
+	flags.StringVar(&o.path, "daemon-path", "", "the daemon's PATH, where shims and OCI runtimes are looked for (default: the usual one of the installation)")
+	flags.StringVar(&o.workDir, "daemon-workdir", "/", "the daemon's working folder, to which shims and, before 1.7.16, relative imports refer")
+	flags.StringVar(&o.programs, "programs", "auto", "look for shims and OCI runtimes: yes, no, or auto: when the configuration is one of this root's own daemon")
 	flags.StringVarP(&o.output, "output", "o", "table", "table, json or yaml")
-	flags.StringVar(&o.workDir, "workdir", "/", "working folder of the runtime")
-	flags.StringVar(&o.searchPath, "path", config.DefaultSearchPath, "PATH of the runtime")
 	return cmd
 }
 
-// oneExplained is what is said of one version.
-type oneExplained struct {
-	result *config.Result
-	file   string
-	bisect []config.Variant
+// errFindings is the exit code of findings; they have been printed.
+var errFindings = &exitError{code: 1}
+
+func (o *explainOptions) run(ctx context.Context, given string, stdout io.Writer) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	host, closeHost, err := o.open()
+	if err != nil {
+		return err
+	}
+	defer closeHost()
+	t, runtimes, err := o.decide(ctx, host, given)
+	if err != nil {
+		return err
+	}
+	var views []*explanation
+	for _, rt := range runtimes {
+		v, err := o.explain(host, t, rt)
+		if err != nil {
+			return err
+		}
+		if len(views) > 0 {
+			v.Changes = changesBetween(views[len(views)-1], v)
+		}
+		views = append(views, v)
+	}
+	if err := writeExplanations(stdout, o.output, views); err != nil {
+		return err
+	}
+	for _, v := range views {
+		if v.needsMending() {
+			return errFindings
+		}
+	}
+	return nil
 }
 
-func (o *explainOptions) run(cmd *cobra.Command, file string) error {
+func (o *explainOptions) check() error {
 	if !slices.Contains([]string{"table", "json", "yaml"}, o.output) {
 		return fmt.Errorf("--output %q: want table, json or yaml", o.output)
 	}
-	root, err := os.OpenRoot(o.root)
-	if err != nil {
-		return fmt.Errorf("--root %s: %w", o.root, pathCause(err))
+	if !slices.Contains([]string{"auto", "yes", "no"}, o.programs) {
+		return fmt.Errorf("--programs %q: want auto, yes or no", o.programs)
 	}
-	defer root.Close()
-	host := hostfs.New(root.FS())
-	opt, who, err := o.choose(cmd, host, file)
-	if err != nil {
-		return err
-	}
-	runtimes, err := o.runtimes(cmd.Context(), opt.Runtime)
-	if err != nil {
-		return err
-	}
-	var all []oneExplained
-	for _, rt := range runtimes {
-		opt.Runtime = rt
-		one := oneExplained{file: opt.Path}
-		if one.result, err = config.Load(host, opt); err != nil {
-			return err
-		}
-		if o.bisect {
-			if one.bisect, err = config.Bisect(host, opt, one.result); err != nil {
-				return err
-			}
-		}
-		all = append(all, one)
-	}
-	return o.print(cmd, all, who)
+	return nil
 }
 
-// choose finds the main file and the kind of runtime it is for.
-func (o *explainOptions) choose(cmd *cobra.Command, host *hostfs.FS, file string) (config.Options, string, error) {
-	opt := config.Options{Path: file, WorkDir: o.workDir, SearchPath: o.searchPath, Without: o.without}
-	name, err := o.runtimeName()
+// open opens the root. os.Root keeps every path inside it.
+func (o *explainOptions) open() (*hostfs.FS, func(), error) {
+	abs, err := filepath.Abs(o.root)
 	if err != nil {
-		return opt, "", err
+		return nil, nil, fmt.Errorf("--root %s: %w", o.root, err)
 	}
-	if file != "" {
-		opt.Path, err = o.inside(file)
-		if err != nil {
-			return opt, "", err
-		}
-		if name == "" && strings.Contains(opt.Path, "crio") {
-			name = config.CRIO
-		}
-		opt.Runtime.Name = name
-		// CRI-O does without its main file at the usual place, told or not.
-		opt.PathOptional = name == config.CRIO && opt.Path == config.DefaultCRIOPath
-		if host.IsDir(opt.Path) {
-			return opt, "", fmt.Errorf("%s is a folder: name the main file", opt.Path)
-		}
-		return opt, "", nil
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--root %s: %w", o.root, pathCause(err))
 	}
-	found := config.Locate(host, name)
-	if len(found) == 0 {
-		at := config.Location{Path: config.DefaultConfigPath, Runtime: config.Containerd}
-		if name == config.CRIO {
-			at = config.Location{Path: config.DefaultCRIOPath, Runtime: config.CRIO}
-		}
-		found = append(found, at)
-	}
-	opt.Path, opt.Runtime.Name, opt.PathOptional = found[0].Path, found[0].Runtime, !found[0].Told
-	who := found[0].Who
-	for _, other := range found[1:] {
-		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s is there too (%s): name it to have it explained\n", other.Path, other.Who)
-	}
-	return opt, who, nil
+	o.root = abs
+	return hostfs.New(root.FS()), func() { root.Close() }, nil
 }
 
-// inside makes the path of the main file one inside the root.
-func (o *explainOptions) inside(file string) (string, error) {
-	if path.IsAbs(file) {
-		return path.Clean(file), nil
-	}
-	if o.root != "/" {
-		return "", fmt.Errorf("config file %q: with --root, want an absolute path inside it", file)
-	}
-	wd, err := os.Getwd()
+// decide finds out which configuration of which runtime in which versions.
+func (o *explainOptions) decide(ctx context.Context, host *hostfs.FS, given string) (*target, []config.Runtime, error) {
+	runtime, err := runtimeName(o.runtime)
 	if err != nil {
-		return "", err
+		return nil, nil, err
 	}
-	return path.Join(wd, file), nil
+	versions, versionsOf, err := splitVersions(o.versions)
+	if err != nil {
+		return nil, nil, err
+	}
+	if runtime != "" && versionsOf != "" && runtime != versionsOf {
+		return nil, nil, fmt.Errorf("--runtime says %s and --runtime-version %s", runtime, versionsOf)
+	}
+	if runtime == "" {
+		runtime = versionsOf
+	}
+	if given != "" {
+		if given, err = hostPath(o.root, given); err != nil {
+			return nil, nil, err
+		}
+	}
+	if inside, ok := strings.CutPrefix(given, o.root+"/"); ok && o.root != "/" && !host.Exists(given) && host.Exists("/"+inside) {
+		return nil, nil, fmt.Errorf("%s: paths are those inside --root: did you mean /%s?", given, inside)
+	}
+	if given != "" && host.IsDir(given) {
+		return nil, nil, fmt.Errorf("%s is a folder: name the main file", given)
+	}
+	t, err := findTarget(host, given, runtime)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := o.absoluteWithout(); err != nil {
+		return nil, nil, err
+	}
+	runtimes, err := o.runtimes(ctx, t, versions)
+	return t, runtimes, err
 }
 
-// runtimeName is the runtime that --runtime-version names, "" when it leaves
-// that open.
-func (o *explainOptions) runtimeName() (string, error) {
-	name, bare := "", false
-	for _, v := range o.versions {
-		rt, err := config.ParseRuntime(v)
-		if err != nil {
-			return "", fmt.Errorf("--runtime-version: %w", err)
+// absoluteWithout makes the paths of --without those of the host. A bare name
+// stands for the drop-in of that name, wherever it is.
+func (o *explainOptions) absoluteWithout() error {
+	for i, name := range o.without {
+		if name == "" || name == "/" {
+			return fmt.Errorf("--without %q: want the path or name of a drop-in", name)
 		}
-		if rt.Name == config.Containerd && !strings.Contains(v, config.Containerd) {
-			bare = true
+		if path.Base(name) == name {
 			continue
 		}
-		if name != "" && name != rt.Name || bare && rt.Name == config.CRIO {
-			return "", errors.New("--runtime-version names containerd and CRI-O: explain one at a time")
+		abs, err := hostPath(o.root, name)
+		if err != nil {
+			return err
 		}
-		name = rt.Name
+		o.without[i] = abs
 	}
-	return name, nil
+	return nil
+}
+
+// options are those of one load.
+func (o *explainOptions) options(t *target, rt config.Runtime) config.Options {
+	opt := t.options(rt)
+	opt.Without, opt.WorkDir = o.without, o.workDir
+	if o.configDir != "" {
+		opt.DropInDir = path.Join("/", o.configDir)
+		if abs, err := hostPath(o.root, o.configDir); err == nil {
+			opt.DropInDir = abs
+		}
+	}
+	if o.path != "" {
+		opt.SearchPath = o.path
+	}
+	return opt
+}
+
+// explain loads the target as rt would.
+func (o *explainOptions) explain(host *hostfs.FS, t *target, rt config.Runtime) (*explanation, error) {
+	opt := o.options(t, rt)
+	probe, note := o.mayProbe(host, t, opt)
+	opt.NoPrograms = !probe
+	r, err := config.Load(host, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.checkWithout(host, opt); err != nil {
+		return nil, err
+	}
+	v := newExplanation(t, r)
+	v.Without = o.without
+	if note != "" {
+		v.Notes = append(v.Notes, note)
+	}
+	v.finish()
+	if o.bisect {
+		if v.Bisect, err = bisect(host, opt); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// checkWithout refuses a drop-in that is not read anyway: a typing error there
+// would answer another question than the one asked.
+func (o *explainOptions) checkWithout(host *hostfs.FS, opt config.Options) error {
+	if len(opt.Without) == 0 {
+		return nil
+	}
+	all, err := dropIns(host, opt)
+	if err != nil {
+		return err
+	}
+	for _, name := range opt.Without {
+		if !slices.ContainsFunc(all, func(p string) bool { return p == name || path.Base(p) == name }) {
+			return fmt.Errorf("--without %s: %s reads no such drop-in", name, opt.Path)
+		}
+	}
+	return nil
 }

@@ -2,89 +2,69 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
+	"path"
 	"slices"
 	"strings"
-	"text/tabwriter"
-
-	"golang.org/x/term"
 
 	"github.com/runtimegate/runtimegate/config"
 )
 
-// explainPrinter writes for people.
-type explainPrinter struct {
-	out   io.Writer
-	color bool
-	err   error
-}
-
-// colorful tells whether out is a terminal that may have colours.
-func colorful(out io.Writer) bool {
-	f, ok := out.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(f.Fd()))
-}
-
-func (p *explainPrinter) printf(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.out, format, args...)
-	}
-}
-
-// paint gives a severity its colour.
-func (p *explainPrinter) paint(s config.Severity) string {
-	codes := map[config.Severity]string{config.Error: "31", config.Warning: "33", config.Info: "36"}
-	if !p.color {
-		return string(s)
-	}
-	return "\x1b[" + codes[s] + "m" + string(s) + "\x1b[0m"
-}
-
-func (p *explainPrinter) all(all []oneExplained, who string) {
-	for i, one := range all {
+func (p *printer) explanations(views []*explanation) {
+	for i, v := range views {
 		if i > 0 {
-			p.printf("\n")
+			p.line("")
 		}
-		p.one(one, who)
-	}
-	for i := 1; i < len(all); i++ {
-		p.upgrade(all[0].result, all[i].result)
+		p.explanation(v)
 	}
 }
 
-func (p *explainPrinter) one(one oneExplained, who string) {
-	r := one.result
-	p.printf("%s would read %s", r.Runtime, one.file)
-	if who != "" {
-		p.printf(" (%s)", who)
+// explanation prints one version's. What must be read comes last, above the
+// prompt.
+func (p *printer) explanation(v *explanation) {
+	p.line("%s", p.paint(bold, fmt.Sprintf("%s %s: %s", v.Runtime.Name, v.Runtime.Version, printable(v.Config.Path))))
+	p.line("  %s", v.Config.Taken)
+	for _, other := range v.Config.NotTaken {
+		p.line("  there is also %s, which this runtime does not read (name it to explain it)", other)
 	}
-	p.printf("\n")
-	for _, n := range r.Notes {
-		p.printf("note: %s\n", n)
+	if len(v.Without) > 0 {
+		p.line("  as if these were not there: %s", printable(strings.Join(v.Without, ", ")))
 	}
-	p.state(r)
-	p.files(r)
-	p.handlers(r)
-	p.findings(r)
-	if len(one.bisect) > 0 {
-		p.bisect(one.bisect)
+	p.summary(v)
+	for _, note := range v.Notes {
+		p.line("  note: %s", printable(note))
 	}
+	p.imports(v)
+	p.handlers(v)
+	p.blastRadius(v)
+	if v.Bisect != nil {
+		p.bisect(v.Bisect)
+	}
+	if v.Changes != nil {
+		p.changes(v)
+	}
+	p.findings(v)
 }
 
-func (p *explainPrinter) state(r *config.Result) {
-	final := r.Final()
-	switch r.Daemon.State {
-	case config.Running:
-		p.printf("It would run with %s.\n", count(len(final.Handlers), "handler"))
-	case config.CRIOff:
-		p.printf("It would run but serve no Pods: %s\n", r.Daemon.Reason)
-		return
-	case config.NoStart:
-		p.printf("It would not start: %s\n", r.Daemon.Reason)
-		return
+func (p *printer) summary(v *explanation) {
+	d := v.Daemon
+	switch d.State {
+	case string(config.Running):
+		p.line("  at its next start it %s: %s", p.paint(green, "runs with "+count(len(d.Handlers), "handler")), printable(strings.Join(d.Handlers, ", ")))
+	case string(config.CRIOff):
+		p.line("  at its next start it %s: %s", p.paint(red, "runs, but does not serve the CRI"), printable(d.Reason))
+	default:
+		p.line("  %s: %s", p.paint(red, "it will not start again"), printable(d.Reason))
 	}
-	p.printf("The default handler is %q: when it breaks, every Pod of the node without a RuntimeClass fails; when another breaks, only those of its class.\n", final.DefaultHandler)
+	if !slices.Equal(v.Dump.Handlers, d.Handlers) || v.Dump.Exit != 0 {
+		answer := printable(strings.Join(v.Dump.Handlers, ", "))
+		if v.Dump.Exit != 0 {
+			answer = fmt.Sprintf("exit code %d", v.Dump.Exit)
+		}
+		if answer == "" {
+			answer = "no handler"
+		}
+		p.line("  its config dump would say: %s", answer)
+	}
 }
 
 func count(n int, what string) string {
@@ -94,151 +74,155 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func (p *explainPrinter) files(r *config.Result) {
-	p.printf("\nFILES, in load order: a later one overrides an earlier one\n")
-	for i, f := range r.Files {
-		p.printf("%3d  %s", i+1, clean(f.Path))
-		if r.Runtime.Name == config.Containerd {
-			p.printf("  version %d", f.Version)
+// blastRadius says which Pods depend on what.
+func (p *printer) blastRadius(v *explanation) {
+	if v.Daemon.State != string(config.Running) {
+		p.heading("BLAST RADIUS")
+		p.line("  %s at the runtime's next start: no Pod can start, whatever its RuntimeClass", p.paint(red, "the whole node"))
+		return
+	}
+	p.heading("DEFAULT HANDLER")
+	p.line("  %s: every Pod without a RuntimeClass goes through it, those of the system too; if it breaks, the node is lost", printable(v.Daemon.DefaultHandler))
+	var others []string
+	for _, name := range v.Daemon.Handlers {
+		if name != v.Daemon.DefaultHandler {
+			others = append(others, name)
 		}
-		if f.TouchesCRI {
-			p.printf("  CRI")
+	}
+	if len(others) > 0 {
+		p.line("  %s: only Pods whose RuntimeClass asks for it", printable(strings.Join(others, ", ")))
+	}
+}
+
+func (p *printer) bisect(rows []bisectRow) {
+	p.heading("BISECT")
+	table := [][]cell{{{text: "DROP-INS"}, {text: "HANDLERS"}, {text: "DEFAULT"}, {text: "DAEMON"}, {text: "LOST"}}}
+	for _, r := range rows {
+		what := map[string]string{"all": "all", "none": "none", "without": "all but ", "only": "only "}[r.DropIns]
+		if r.File != "" {
+			what += r.File
 		}
-		if f.Error != "" {
-			p.printf("  ERROR: %s", clean(f.Error))
+		state := cell{text: r.State}
+		if r.State != string(config.Running) {
+			state.colour = red
 		}
-		p.printf("\n")
-		for _, imp := range f.Imports {
-			p.printf("       imports %q (line %d): %s", imp.Pattern, imp.Line, few(imp.Matched, "nothing"))
-			if len(imp.Passed) > 0 {
-				p.printf("; not matched: %s", few(imp.Passed, ""))
-			}
-			p.printf("\n")
+		lost := "-"
+		if len(r.Lost) > 0 {
+			lost = strings.Join(r.Lost, ", ")
+		}
+		table = append(table, []cell{
+			{text: printable(what)}, {text: fmt.Sprint(len(r.Handlers))}, {text: printable(orDash(r.DefaultHandler))}, state, {text: printable(lost)},
+		})
+	}
+	p.table("  ", table)
+	for _, r := range rows {
+		if r.DropIns == "all" && r.Reason != "" {
+			p.line("  all: %s", printable(r.Reason))
+		}
+		if r.DropIns == "without" && r.Reason != "" {
+			p.line("  all but %s: %s", printable(path.Base(r.File)), printable(r.Reason))
 		}
 	}
 }
 
-// few prints some of the paths of a list.
-func few(list []string, none string) string {
-	if len(list) == 0 {
-		return none
-	}
-	more := ""
-	if len(list) > 8 {
-		list, more = list[:8], fmt.Sprintf(" and %d more", len(list)-8)
-	}
-	return clean(strings.Join(list, ", ")) + more
-}
-
-// clean keeps a file's name or text from moving the terminal's cursor.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '?'
-		}
-		return r
-	}, s)
-}
-
-func (p *explainPrinter) handlers(r *config.Result) {
-	p.printf("\n")
-	final := r.Final()
-	w := tabwriter.NewWriter(p.out, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(w, "HANDLER\tFATE\tFROM\tTYPE\tSHIM\tRUNTIME")
-	for _, h := range r.Handlers {
-		name := clean(h.Name)
-		if _, ok := final.Handler(h.Name); ok && h.Name == final.DefaultHandler {
-			name += " (default)"
-		}
-		from := "built in"
-		if len(h.Origins) > 0 {
-			from = ""
-		}
-		for i, o := range h.Origins {
-			if i > 0 {
-				from += ", "
-			}
-			from += fmt.Sprintf("%s:%d", clean(o.File), o.Line)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", name, h.Fate, from, dash(clean(h.RuntimeType)), program(h.Shim), program(h.Binary))
-	}
-	if err := w.Flush(); p.err == nil {
-		p.err = err
-	}
-}
-
-func dash(s string) string {
+func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
 	return s
 }
 
-func program(prog *config.Program) string {
-	switch {
-	case prog == nil || prog.Path == "":
-		return "-"
-	case prog.State == config.Found:
-		return clean(prog.Path)
-	}
-	return fmt.Sprintf("%s (%s)", clean(prog.Path), prog.State)
-}
-
-func (p *explainPrinter) findings(r *config.Result) {
-	if len(r.Findings) == 0 {
-		p.printf("\nNo findings: all is well.\n")
+func (p *printer) changes(v *explanation) {
+	c := v.Changes
+	p.heading("CHANGES FROM %s TO %s", c.From, v.Runtime.Version)
+	if c.none() {
+		p.line("  none")
 		return
 	}
-	if !slices.ContainsFunc(r.Findings, func(f config.Finding) bool { return f.Severity != config.Info }) {
-		p.printf("\nNothing is wrong.")
+	if len(c.State) > 0 {
+		p.line("  the daemon: %s, was %s", c.State[1], c.State[0])
 	}
-	p.printf("\nFINDINGS\n")
-	for _, f := range r.Findings {
-		p.printf("%s %s", p.paint(f.Severity), f.Code)
-		if f.File != "" {
-			p.printf(" %s:%d", clean(f.File), f.Line)
-		}
-		p.printf("\n    %s\n", clean(f.Message))
-		if f.Fix != "" {
-			p.printf("    fix: %s\n", clean(f.Fix))
-		}
+	if len(c.DefaultHandler) > 0 {
+		p.line("  the default handler: %s, was %s", printable(orDash(c.DefaultHandler[1])), printable(orDash(c.DefaultHandler[0])))
 	}
-}
-
-func (p *explainPrinter) bisect(variants []config.Variant) {
-	p.printf("\nBISECT\n")
-	w := tabwriter.NewWriter(p.out, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(w, "FILES\tSTATE\tHANDLERS\tDEFAULT\tNAMES")
-	for _, v := range variants {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", clean(v.Name), v.State, len(v.Handlers), dash(clean(v.DefaultHandler)), dash(clean(strings.Join(v.Handlers, ","))))
+	if len(c.Lost) > 0 {
+		p.line("  handlers %s: %s", p.paint(red, "lost"), printable(strings.Join(c.Lost, ", ")))
 	}
-	if err := w.Flush(); p.err == nil {
-		p.err = err
+	if len(c.Gained) > 0 {
+		p.line("  handlers %s: %s", p.paint(green, "gained"), printable(strings.Join(c.Gained, ", ")))
+	}
+	for _, f := range c.NewFindings {
+		p.line("  new finding: %s", findingPlace(f))
+	}
+	for _, f := range c.GoneFindings {
+		p.line("  finding gone: %s", findingPlace(f))
 	}
 }
 
-// upgrade says what changes from one version to another.
-func (p *explainPrinter) upgrade(a, b *config.Result) {
-	before, after := a.Final(), b.Final()
-	var changes []string
-	for _, h := range before.Handlers {
-		if _, ok := after.Handler(h.Name); !ok {
-			changes = append(changes, "loses "+clean(h.Name))
+func findingPlace(f config.Finding) string {
+	text := f.Code
+	if f.Handler != "" {
+		text += " of " + f.Handler
+	}
+	if f.File != "" {
+		text += " at " + place(f.File, f.Line)
+	}
+	return printable(text)
+}
+
+// place is a file and, when it is known, the line.
+func place(file string, line int) string {
+	if line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+func (p *printer) findings(v *explanation) {
+	if len(v.Findings) == 0 {
+		p.heading("FINDINGS: none, all is well")
+		return
+	}
+	counts := map[config.Severity]int{}
+	for _, f := range v.Findings {
+		counts[f.Severity]++
+	}
+	var parts []string
+	for _, s := range []config.Severity{config.Error, config.Warning} {
+		if counts[s] > 0 {
+			parts = append(parts, count(counts[s], strings.ToLower(string(s))))
 		}
 	}
-	for _, h := range after.Handlers {
-		if _, ok := before.Handler(h.Name); !ok {
-			changes = append(changes, "gains "+clean(h.Name))
+	if n := counts[config.Info]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d for information", n))
+	}
+	p.heading("FINDINGS: %s", strings.Join(parts, ", "))
+	for i := 0; i < len(v.Findings); {
+		n := i + 1
+		for n < len(v.Findings) && samePlace(v.Findings[i], v.Findings[n]) {
+			n++
+		}
+		p.findingsAt(v.Findings[i:n])
+		i = n
+	}
+}
+
+func samePlace(a, b config.Finding) bool {
+	return a.Severity == b.Severity && a.Code == b.Code && a.File == b.File && a.Line == b.Line
+}
+
+// findingsAt prints findings of one kind at one place.
+func (p *printer) findingsAt(list []config.Finding) {
+	colours := map[config.Severity]string{config.Error: red, config.Warning: yellow, config.Info: faint}
+	head := p.paint(colours[list[0].Severity], string(list[0].Severity)) + " " + list[0].Code
+	if list[0].File != "" {
+		head += " " + printable(place(list[0].File, list[0].Line))
+	}
+	p.line("  %s", head)
+	for i, f := range list {
+		p.line("    %s", printable(f.Message))
+		if f.Fix != "" && (i == len(list)-1 || list[i+1].Fix != f.Fix) {
+			p.line("    fix: %s", printable(f.Fix))
 		}
 	}
-	if before.DefaultHandler != after.DefaultHandler {
-		changes = append(changes, fmt.Sprintf("default %q becomes %q", before.DefaultHandler, after.DefaultHandler))
-	}
-	if a.Daemon.State != b.Daemon.State {
-		changes = append(changes, fmt.Sprintf("%s becomes %s", a.Daemon.State, b.Daemon.State))
-	}
-	if len(changes) == 0 {
-		changes = []string{"nothing changes"}
-	}
-	p.printf("\nFrom %s to %s: %s\n", a.Runtime, b.Runtime, strings.Join(changes, ", "))
 }

@@ -5,65 +5,112 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"regexp"
+	"strings"
+	"time"
 
 	"github.com/runtimegate/runtimegate/config"
 )
 
-// runtimes are the versions asked for, and without any that of this machine.
-func (o *explainOptions) runtimes(ctx context.Context, kind config.Runtime) ([]config.Runtime, error) {
-	if len(o.versions) == 0 {
-		rt, err := o.askVersion(ctx, kind.Name)
-		if err != nil {
-			return nil, fmt.Errorf("which version of the runtime? %w: give --runtime-version", err)
-		}
-		return []config.Runtime{rt}, nil
+// runtimeName reads the value of --runtime.
+func runtimeName(text string) (string, error) {
+	switch strings.ToLower(text) {
+	case "":
+		return "", nil
+	case config.Containerd:
+		return config.Containerd, nil
+	case config.CRIO, "crio":
+		return config.CRIO, nil
 	}
-	var all []config.Runtime
-	for _, v := range o.versions {
-		rt, err := config.ParseRuntime(v)
+	return "", fmt.Errorf("--runtime %q: want containerd or crio", text)
+}
+
+// splitVersions splits the values of --runtime-version and finds out which
+// runtime they name, "" when they say numbers only.
+func splitVersions(values []string) (versions []string, runtime string, err error) {
+	for _, value := range values {
+		for text := range strings.SplitSeq(value, ",") {
+			text = strings.TrimSpace(text)
+			if text == "" {
+				return nil, "", fmt.Errorf("--runtime-version %q: empty version", value)
+			}
+			rt, err := config.ParseRuntime(text)
+			if err != nil {
+				return nil, "", fmt.Errorf("--runtime-version: %w", err)
+			}
+			versions = append(versions, text)
+			if !namesRuntime.MatchString(text) {
+				continue
+			}
+			if runtime != "" && runtime != rt.Name {
+				return nil, "", errors.New("--runtime-version names both containerd and CRI-O: one configuration is of one of them")
+			}
+			runtime = rt.Name
+		}
+	}
+	return versions, runtime, nil
+}
+
+// namesRuntime matches a version with a runtime before it.
+var namesRuntime = regexp.MustCompile(`^[a-zA-Z]{2}`)
+
+// runtimes are the versions to explain t for: those given, else the one of the
+// program on this machine.
+func (o *explainOptions) runtimes(ctx context.Context, t *target, versions []string) ([]config.Runtime, error) {
+	if len(versions) == 0 {
+		version, err := o.askVersion(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		versions = []string{version}
+	}
+	var out []config.Runtime
+	for _, text := range versions {
+		if t.Runtime == config.CRIO && !namesRuntime.MatchString(text) {
+			text = config.CRIO + "://" + text
+		}
+		rt, err := config.ParseRuntime(text)
 		if err != nil {
 			return nil, fmt.Errorf("--runtime-version: %w", err)
 		}
-		if kind.Name == config.CRIO && rt.Name != config.CRIO {
-			if rt, err = config.ParseRuntime("cri-o " + v); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, rt)
+		out = append(out, rt)
 	}
-	return all, nil
+	return out, nil
 }
 
-var anyVersion = regexp.MustCompile(`v?\d+\.\d+\.\d+[^\s,]*`)
+// versionTimeout bounds a program that hangs.
+const versionTimeout = 10 * time.Second
 
-// askVersion runs the runtime's own program, which prints its version. Those
-// below --root are never run: they may be of another machine.
-func (o *explainOptions) askVersion(ctx context.Context, name string) (config.Runtime, error) {
-	if filepath.Clean(o.root) != "/" {
-		return config.Runtime{}, errors.New("--root may be another machine's")
+var anyVersion = regexp.MustCompile(`\bv?\d+\.\d+\.\d+\S*`)
+
+// askVersion asks the runtime's program of this machine for its version.
+func (o *explainOptions) askVersion(ctx context.Context, t *target) (string, error) {
+	hint := "say it with --runtime-version, as in --runtime-version 2.4.2"
+	if o.root != "/" {
+		return "", fmt.Errorf("the rules depend on the runtime's version, and of another root it can't be asked: %s (a Node's status has it: kubectl get node -o wide)", hint)
 	}
-	program := "containerd"
-	if name == config.CRIO {
-		program = "crio"
+	program := t.program
+	name := t.programName()
+	if t.Bin == "" {
+		// Whatever PATH says comes before a guess.
+		if found, err := exec.LookPath(name); err == nil {
+			program = found
+		}
 	}
-	at, err := exec.LookPath(program)
-	if err != nil {
-		return config.Runtime{}, fmt.Errorf("%s is not on the PATH", program)
+	if program == "" {
+		return "", fmt.Errorf("the rules depend on the runtime's version, and there is no %s here to ask: %s", name, hint)
 	}
-	ctx, cancel := context.WithTimeout(ctx, containerdTimeout)
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, at, "--version").Output()
+	cmd := exec.CommandContext(ctx, program, "--version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
 	if err != nil {
-		return config.Runtime{}, fmt.Errorf("%s --version: %w", at, err)
+		return "", fmt.Errorf("%s --version: %w: %s", program, pathCause(err), hint)
 	}
 	version := anyVersion.FindString(string(out))
 	if version == "" {
-		return config.Runtime{}, fmt.Errorf("%s --version says %.80q", at, out)
+		return "", fmt.Errorf("%s --version printed no version: %s", program, hint)
 	}
-	if name == "" {
-		name = config.Containerd
-	}
-	return config.ParseRuntime(name + " " + version)
+	return version, nil
 }

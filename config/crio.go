@@ -110,7 +110,7 @@ func crioHandlers(all map[string]crioHandler) []Handler {
 func (l *loader) crioDaemon(cri CRI) DaemonAnswer {
 	d := DaemonAnswer{State: Running, CRI: CRI{DefaultHandler: cri.DefaultHandler}}
 	for _, h := range cri.Handlers {
-		p := l.program(h)
+		p := l.prober().Probe(h).program()
 		if p.State != NotFound {
 			d.CRI.Handlers = append(d.CRI.Handlers, h)
 		} else if h.Name == cri.DefaultHandler {

@@ -146,10 +146,8 @@ type HandlerReport struct {
 	Handler
 	Fate    Fate
 	Origins []Origin
-	// Shim is the program that containerd starts; nil when it would not load.
-	Shim *Program
-	// Binary is the OCI runtime behind the runc shim, or CRI-O's runtime.
-	Binary *Program
+	// Runnability is empty when the handler would not be loaded.
+	Runnability
 }
 
 // fates decides for all handlers of all files.
@@ -239,14 +237,7 @@ func (l *loader) sumUp(origins []Origin, loaded bool, r *Result) Fate {
 }
 
 func (l *loader) programs(rep *HandlerReport) {
-	if l.rt.Name == CRIO {
-		rep.Binary = ptr(l.program(rep.Handler))
-		return
-	}
-	rep.Shim = ptr(l.shim(rep.Handler))
-	if p, ok := l.ociRuntime(rep.Handler); ok {
-		rep.Binary = &p
-	}
+	rep.Runnability = l.prober().Probe(rep.Handler)
 }
 
 // Final is what the runtime would have: the daemon's view where it runs.

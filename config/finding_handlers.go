@@ -34,27 +34,8 @@ func (f *finder) handler(h *HandlerReport) {
 		f.add(CodeBinaryNameIgnored, Warning, at, h.Name, "give the shim its own options, or use runtime_type "+runcV2,
 			"handler %q has options.BinaryName = %q, which only the runc shim reads, and runtime_type %s", h.Name, h.BinaryName, h.RuntimeType)
 	}
-	blast := ""
-	if isDefault {
-		blast = "; it is the default handler, so that concerns every Pod without a RuntimeClass"
-	}
-	f.program(h.Shim, CodeShimNotFound, CodeShimNotExecutable, "shim", grave, at, h, blast)
-	f.program(h.Binary, CodeBinaryNotFound, CodeBinaryNotExecutable, "runtime", grave, at, h, blast)
-}
-
-func (f *finder) program(p *Program, missing, notExec, what string, severity Severity, at Place, h *HandlerReport, blast string) {
-	switch {
-	case p == nil || p.Path == "":
-	case p.State == NotFound:
-		fix := fmt.Sprintf("install %s", p.Path)
-		near := ""
-		if p.NearMiss != "" {
-			near = fmt.Sprintf("; %s is there", p.NearMiss)
-			fix += fmt.Sprintf(", or change the handler to what is there (%s)", path.Base(p.NearMiss))
-		}
-		f.add(missing, severity, at, h.Name, fix, "the %s %s of handler %q does not exist%s%s", what, p.Path, h.Name, near, blast)
-	case p.State == NotExecutable:
-		f.add(notExec, severity, at, h.Name, "chmod a+x "+p.Path, "the %s %s of handler %q can't be executed%s", what, p.Path, h.Name, blast)
+	for _, found := range h.Runnability.Findings(h.Handler, isDefault) {
+		f.add(found.Code, found.Severity, at, h.Name, found.Fix, "%s", found.Message)
 	}
 }
 

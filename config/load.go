@@ -31,6 +31,9 @@ type Options struct {
 	// Binary is the runtime's own executable, beside which containerd looks
 	// for shims last; empty for /usr/bin/containerd.
 	Binary string
+	// NoPrograms leaves all programs unchecked: the host is not the one that
+	// the configuration is for.
+	NoPrograms bool
 	// Without are paths of drop-ins that are to be taken as absent.
 	Without []string
 	// WithoutDropIns takes away all files but the main one and those in Keep.
@@ -95,11 +98,11 @@ type loader struct {
 	rt    Runtime
 	files []*File
 	bytes int
+	// looks is the prober, once it is needed.
+	looks *Prober
 	// partial is set when the load ended at a file that is not there, which
 	// "config dump" of containerd 2.x takes for the end of the files.
 	partial bool
-	// programsThere is the answer of hasPrograms, once it was asked.
-	programsThere *bool
 }
 
 // loadFailure is a failure of the runtime's own: exit code and message.

@@ -2,128 +2,208 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
-)
 
-// DefaultSearchPath is the PATH of a service of systemd.
-const DefaultSearchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	"github.com/runtimegate/runtimegate/config/hostfs"
+)
 
 // A ProgramState says whether a program that a handler needs is there.
 type ProgramState string
 
 // The states of a program.
 const (
-	Found         ProgramState = "Found"
-	NotFound      ProgramState = "NotFound"
+	// Found: a file that can be executed.
+	Found ProgramState = "Found"
+	// NotFound: nothing the runtime would start.
+	NotFound ProgramState = "NotFound"
+	// NotExecutable: a file, but without an execute bit, or a folder.
 	NotExecutable ProgramState = "NotExecutable"
-	// Unchecked: the host's programs are not in the tree that was looked at,
-	// or nothing says which program it is.
+	// Unchecked: the host's programs can't be seen, or nobody knows what
+	// the handler would start.
 	Unchecked ProgramState = "Unchecked"
 )
 
-// A Program is the shim of a handler, or the OCI runtime behind it.
+// A Program is a shim, or the OCI runtime behind one.
 type Program struct {
-	// Path is where it is, or the name that was looked for.
+	// Path is where it is; when it was not found, the path or the bare name
+	// that was looked for.
 	Path  string       `json:"path"`
 	State ProgramState `json:"state"`
-	// NearMiss is a program of nearly that name beside it.
-	NearMiss string `json:"nearMiss,omitempty"`
+	// Reason says in words why it is not Found.
+	Reason string `json:"reason,omitempty"`
+	// Near are programs of the host that may have been meant.
+	Near []string `json:"near,omitempty"`
 }
 
-func (l *loader) searchPath() []string {
-	list := l.opt.SearchPath
-	if list == "" {
-		list = DefaultSearchPath
-	}
-	dirs := strings.Split(list, ":")
-	if bin := binOf(l.opt.Path); bin != "" && !slices.Contains(dirs, bin) {
-		dirs = append([]string{bin}, dirs...)
-	}
-	return dirs
+// Runnability is what a handler needs to start a sandbox. Shim is nil when the
+// runtime starts the OCI runtime without one, Binary when the shim calls none
+// that the configuration could name.
+type Runnability struct {
+	Shim   *Program `json:"shim,omitempty"`
+	Binary *Program `json:"binary,omitempty"`
 }
 
-// bundled tells whether a distribution brings a program itself, in a folder
-// that this tree does not have whole.
-func (l *loader) bundled(name string) bool {
-	bin := binOf(l.opt.Path)
-	return bin != "" && (name == "runc" || name == "containerd-shim-runc-v2") && !l.fs.Exists(path.Join(bin, "runc"))
+// A Prober looks for the programs behind handlers as the runtime does. It is
+// for one look at a host: what it has seen of a folder it does not read again.
+// It is not for several goroutines at once.
+type Prober struct {
+	host    *hostfs.FS
+	runtime Runtime
+	workDir string
+	path    []string
+	beside  string
+	// bin is the folder of a distribution's own programs, "" for none.
+	bin string
+	// blind is set when the host shows no program at all: a copy of its
+	// configuration, and nothing that proves anything absent.
+	blind bool
+	// listed are the names in the folders read so far.
+	listed map[string][]string
 }
 
-// hasPrograms tells whether the tree has the host's programs at all: a tree of
-// configuration files only says nothing of them.
-func (l *loader) hasPrograms() bool {
-	if l.programsThere == nil {
-		l.programsThere = ptr(slices.ContainsFunc(l.searchPath(), func(dir string) bool {
-			entries, err := l.fs.ReadDir(dir)
-			return err == nil && len(entries) > 0
-		}))
-	}
-	return *l.programsThere
-}
+// DefaultSearchPath is the PATH that systemd gives a service.
+const DefaultSearchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// shim is the program that containerd starts for a handler. containerd looks
-// at runtime_path, then at an absolute runtime_type, then for the shim's name
-// in its working folder, its PATH, and beside its own program.
-func (l *loader) shim(h Handler) Program {
-	name := h.RuntimePath
-	if name == "" && strings.HasPrefix(h.RuntimeType, "/") {
-		name = h.RuntimeType
+// NewProber makes a Prober from the daemon's WorkDir, SearchPath and Binary.
+func NewProber(host *hostfs.FS, opt Options) *Prober {
+	if opt.NoPrograms {
+		host = hostfs.New(noFiles{})
 	}
+	p := &Prober{host: host, runtime: opt.Runtime, workDir: opt.workDir(), beside: "/usr/bin", bin: binOf(opt.Path), listed: map[string][]string{}}
 	switch {
-	case name == "" && h.RuntimeType == "":
-		return Program{State: Unchecked}
-	case !l.hasPrograms():
-		if name == "" {
-			name = shimName(h.RuntimeType)
+	case opt.Binary != "":
+		p.beside = path.Dir(opt.Binary)
+	case p.bin != "":
+		p.beside = p.bin
+	}
+	search := opt.SearchPath
+	if search == "" {
+		search = DefaultSearchPath
+	}
+	for dir := range strings.SplitSeq(search, ":") {
+		// An empty element of PATH is the working folder.
+		p.path = append(p.path, p.absolute(dir))
+	}
+	if p.bin != "" && !slices.Contains(p.path, p.bin) {
+		p.path = append([]string{p.bin}, p.path...)
+	}
+	p.blind = !p.anyProgram()
+	return p
+}
+
+func (l *loader) prober() *Prober {
+	if l.looks == nil {
+		l.looks = NewProber(l.fs, l.opt)
+	}
+	return l.looks
+}
+
+// program is the one that a handler of CRI-O starts.
+func (r Runnability) program() *Program {
+	if r.Shim != nil {
+		return r.Shim
+	}
+	return r.Binary
+}
+
+// noFiles is a host with nothing on it.
+type noFiles struct{}
+
+func (noFiles) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+// Blind tells whether the host shows no program at all, so that nothing can be
+// said of one that is missing.
+func (p *Prober) Blind() bool { return p.blind }
+
+func (p *Prober) absolute(name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(p.workDir, name)
+}
+
+func (p *Prober) anyProgram() bool {
+	for _, dir := range append([]string{p.beside}, p.path...) {
+		for _, name := range p.entries(dir) {
+			if p.host.Executable(path.Join(dir, name)) == nil {
+				return true
+			}
 		}
-		return Program{Path: name, State: Unchecked}
-	case name != "":
-		return l.at(name)
-	case strings.Contains(h.RuntimeType, "/"):
-		return Program{Path: h.RuntimeType, State: NotFound}
 	}
-	name = shimName(h.RuntimeType)
-	if name == "" {
-		return Program{Path: h.RuntimeType, State: NotFound}
-	}
-	binary := l.opt.Binary
-	if binary == "" {
-		binary = "/usr/bin/containerd"
-	}
-	dirs := append(append([]string{l.opt.workDir()}, l.searchPath()...), path.Dir(binary))
-	return l.lookup(name, dirs)
+	return false
 }
 
-// shimName is the name that a runtime type stands for: its last two elements.
-func shimName(runtimeType string) string {
-	elems := strings.Split(runtimeType, ".")
-	if len(elems) < 2 {
-		return ""
+// Probe says what the handler needs and whether it is there.
+func (p *Prober) Probe(h Handler) Runnability {
+	var r Runnability
+	if p.runtime.Name == CRIO {
+		r = p.probeCRIO(h)
+	} else {
+		r = Runnability{Shim: p.shim(h), Binary: p.binary(h)}
 	}
-	n := len(elems)
-	return "containerd-shim-" + elems[n-2] + "-" + elems[n-1]
+	if p.blind {
+		for _, program := range []*Program{r.Shim, r.Binary} {
+			if program != nil && program.State == NotFound {
+				program.State, program.Reason = Unchecked, ""
+			}
+		}
+	}
+	return r
 }
 
-// ociRuntime is what the runc shim calls: BinaryName, or runc. Other shims
-// take no notice of BinaryName.
-func (l *loader) ociRuntime(h Handler) (Program, bool) {
-	if !isRuncShim(h) {
-		return Program{}, false
-	}
-	name := h.BinaryName
+// linuxV1Shim belongs to a runtime of its own kind, whose plugin and not whose
+// handler says what it starts.
+const linuxV1Shim = "containerd-shim"
+
+// shim finds what containerd's shim manager would start.
+func (p *Prober) shim(h Handler) *Program {
+	name, key := h.RuntimePath, "runtime_path"
 	if name == "" {
-		name = "runc"
+		name, key = h.RuntimeType, "runtime_type"
 	}
 	switch {
-	case !l.hasPrograms():
-		return Program{Path: name, State: Unchecked}, true
-	case strings.HasPrefix(name, "/"):
-		return l.at(name), true
+	case h.RuntimeType == "":
+		// Whatever runtime_path says: the sandbox is refused before.
+		return &Program{Path: h.RuntimePath, State: Unchecked, Reason: "runtime_type is empty"}
+	case name == linuxV1:
+		return &Program{Path: linuxV1Shim, State: Unchecked}
+	case path.IsAbs(name):
+		return p.at(name)
+	case strings.Contains(name, "/"):
+		return &Program{Path: name, State: NotFound, Reason: key + " is neither an absolute path nor a name like io.containerd.runc.v2"}
 	}
-	return l.lookup(name, l.searchPath()), true
+	parts := strings.Split(name, ".")
+	if len(parts) < 2 || parts[0] == "" {
+		return &Program{Path: name, State: NotFound, Reason: key + " is not a name like io.containerd.runc.v2"}
+	}
+	return p.shimNamed("containerd-shim-" + strings.Join(parts[len(parts)-2:], "-"))
+}
+
+// shimNamed looks in the working folder and beside containerd, where any file
+// counts, and between the two in PATH, where only a program does.
+func (p *Prober) shimNamed(name string) *Program {
+	if here := path.Join(p.workDir, name); p.host.Exists(here) {
+		return p.at(here)
+	}
+	found := p.lookPath(name)
+	if found.State == Found {
+		return found
+	}
+	if beside := path.Join(p.beside, name); p.host.Exists(beside) {
+		return p.at(beside)
+	}
+	if found.State == NotFound {
+		found.Reason = fmt.Sprintf("it is neither in the working folder %s, nor in PATH (%s), nor beside containerd in %s",
+			p.workDir, strings.Join(p.path, ":"), p.beside)
+	}
+	return found
 }
 
 // isRuncShim tells whether options.BinaryName means anything to a handler.
@@ -131,87 +211,89 @@ func isRuncShim(h Handler) bool {
 	return h.RuntimeType == runcV2 || h.RuntimeType == "io.containerd.runc.v1"
 }
 
-// program is what CRI-O needs of a handler: the OCI runtime or the shim.
-func (l *loader) program(h Handler) Program {
-	name := h.RuntimePath
-	switch {
-	case !l.hasPrograms():
-		if name == "" {
-			name = h.Name
-		}
-		return Program{Path: name, State: Unchecked}
-	case name != "":
-		return l.at(name)
+var runcShim = regexp.MustCompile(`^containerd-shim-runc-v[0-9]+$`)
+
+// binary finds what the runc shim would call.
+func (p *Prober) binary(h Handler) *Program {
+	if !isRuncShim(h) || h.RuntimePath != "" && !runcShim.MatchString(path.Base(h.RuntimePath)) {
+		return nil
 	}
-	return l.lookup(h.Name, l.searchPath())
+	name := h.BinaryName
+	if name == "" {
+		name = "runc"
+	}
+	switch {
+	case path.IsAbs(name):
+		return p.at(name)
+	case strings.Contains(name, "/"):
+		return &Program{Path: name, State: NotFound, Reason: "BinaryName is a relative path, which the shim looks for in the container's own folder"}
+	}
+	return p.lookPath(name)
 }
 
-// at looks at one path.
-func (l *loader) at(name string) Program {
-	p := Program{Path: name, State: state(l.fs.Executable(l.absolute(name)))}
-	if p.State == NotFound {
-		p.NearMiss = l.nearMiss(path.Base(name), []string{path.Dir(name)})
+var vmShim = regexp.MustCompile(`^containerd-shim-[a-zA-Z0-9+-]+$`)
+
+// probeCRIO finds what CRI-O would start: the OCI runtime itself, or the shim
+// of a vm handler.
+func (p *Prober) probeCRIO(h Handler) Runnability {
+	var program *Program
+	if h.RuntimePath == "" {
+		program = p.lookPath(h.Name)
+	} else {
+		program = p.at(p.absolute(h.RuntimePath))
 	}
-	return p
+	if h.RuntimeType != "vm" {
+		return Runnability{Binary: program}
+	}
+	if program.State != NotFound && !vmShim.MatchString(path.Base(program.Path)) {
+		program.State, program.Reason = NotFound, "CRI-O drops a vm handler whose program is not named containerd-shim-*"
+	}
+	return Runnability{Shim: program}
 }
 
-func state(err error) ProgramState {
-	switch {
+// at says what stands at a path.
+func (p *Prober) at(name string) *Program {
+	program := &Program{Path: name, State: Found}
+	switch err := p.host.Executable(name); {
 	case err == nil:
-		return Found
+	case errors.Is(err, fs.ErrNotExist), isNotDir(err):
+		program.State, program.Reason = NotFound, "no such file"
+		program.Near = p.near(name)
 	case errors.Is(err, fs.ErrPermission):
-		return NotExecutable
+		program.State, program.Reason = NotExecutable, "the file has no execute permission"
+	default:
+		program.State, program.Reason = NotExecutable, bareCause(err)
 	}
-	return NotFound
+	return program
 }
 
-// lookup finds a program in folders, as exec.LookPath does: one that can't be
-// executed is passed over.
-func (l *loader) lookup(name string, dirs []string) Program {
-	found := Program{Path: name, State: NotFound}
-	for _, dir := range dirs {
-		at := path.Join(dir, name)
-		switch s := state(l.fs.Executable(at)); {
-		case s == Found:
-			return Program{Path: at, State: Found}
-		case s == NotExecutable && found.State == NotFound:
-			found = Program{Path: at, State: NotExecutable}
+// bundled tells whether a distribution brings a program itself, in a folder
+// that this tree does not have whole.
+func (p *Prober) bundled(name string) bool {
+	return p.bin != "" && (name == "runc" || name == "containerd-shim-runc-v2") && !p.host.Exists(path.Join(p.bin, "runc"))
+}
+
+// lookPath looks for a name in PATH as exec.LookPath does, which passes over
+// files that can't be executed. Such a one is named when there is no other.
+func (p *Prober) lookPath(name string) *Program {
+	var passed *Program
+	for _, dir := range p.path {
+		program := p.at(path.Join(dir, name))
+		if program.State == Found {
+			return program
+		}
+		if program.State == NotExecutable && passed == nil {
+			passed = program
 		}
 	}
 	switch {
-	case found.State != NotFound:
-	case l.bundled(name):
-		found.State = Unchecked
-	default:
-		found.NearMiss = l.nearMiss(name, dirs)
+	case passed != nil:
+		return passed
+	case p.bundled(name):
+		return &Program{Path: name, State: Unchecked}
 	}
-	return found
-}
-
-// nearMiss finds a program that was probably meant: the same shim in another
-// version first.
-func (l *loader) nearMiss(name string, dirs []string) string {
-	stem := name
-	if i := strings.LastIndex(name, "-v"); i > 0 {
-		stem = name[:i]
+	return &Program{
+		Path: name, State: NotFound, Near: p.near(name),
+		Reason: fmt.Sprintf("it is not in PATH (%s)", strings.Join(p.path, ":")),
 	}
-	var names []string
-	where := map[string]string{}
-	for _, dir := range dirs {
-		entries, err := l.fs.ReadDir(dir)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			n := e.Name()
-			if strings.HasPrefix(n, stem) && n != name && strings.HasPrefix(name, "containerd-shim-") {
-				return path.Join(dir, n)
-			}
-			if _, ok := where[n]; !ok {
-				where[n] = path.Join(dir, n)
-				names = append(names, n)
-			}
-		}
-	}
-	return where[Nearest(name, names)]
 }

@@ -1,9 +1,10 @@
 package e2e
 
 import (
-	"io"
-	"net"
-	"os"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,63 +14,56 @@ import (
 	"github.com/runtimegate/runtimegate/e2e/harness"
 )
 
-// A dam stands between a client and the API server and lets nothing through
-// until it is opened.
+// A dam stands between a client and the API server. Until it is opened it holds
+// back what is asked about nodes.
 type dam struct {
 	kubeconfig string // reaches the API server through the dam
-	server     string
-	opened     chan struct{}
 	open       func()
-	waiting    atomic.Int32
+	opened     chan struct{}
+	held       atomic.Int32 // requests that had to wait
 }
 
 func newDam(t *testing.T, c *harness.Cluster) *dam {
 	t.Helper()
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	server := configured(t, c, "{.clusters[0].cluster.server}")
+	token := configured(t, c, "{.users[0].user.token}") // clients send none over plain HTTP
+	target, err := url.Parse(server)
 	must(t, err)
-	t.Cleanup(func() { listener.Close() })
-	url, err := c.Must(interrupted, "", "kubectl", "config", "view", "-o", "jsonpath={.clusters[0].cluster.server}")
-	must(t, err)
-	config, err := os.ReadFile(c.Kubeconfig())
-	must(t, err)
-	d := &dam{
-		kubeconfig: filepath.Join(c.Dir, "dam.kubeconfig"),
-		server:     strings.TrimPrefix(url, "https://"),
-		opened:     make(chan struct{}),
-	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.Transport = insecure.Transport
+	proxy.FlushInterval = -1 // watches answer bit by bit
+
+	d := &dam{opened: make(chan struct{}), kubeconfig: filepath.Join(c.Dir, "dam.kubeconfig")}
 	d.open = sync.OnceFunc(func() { close(d.opened) })
-	t.Cleanup(d.open)
-	through := strings.ReplaceAll(string(config), d.server, listener.Addr().String())
-	must(t, os.WriteFile(d.kubeconfig, []byte(through), 0o600))
-	go d.serve(listener)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/nodes") {
+			d.held.Add(1)
+			select {
+			case <-d.opened:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		front.CloseClientConnections() // watches never end by themselves
+		front.Close()
+	})
+	_, err = c.Must(interrupted, "", "kubectl", "config", "--kubeconfig="+d.kubeconfig, "set-cluster", "dam", "--server="+front.URL)
+	must(t, err)
+	_, err = c.Must(interrupted, "", "kubectl", "config", "--kubeconfig="+d.kubeconfig, "set-context", "dam", "--cluster=dam")
+	must(t, err)
+	_, err = c.Must(interrupted, "", "kubectl", "config", "--kubeconfig="+d.kubeconfig, "use-context", "dam")
+	must(t, err)
 	return d
 }
 
-// held is how many connections have come.
-func (d *dam) held() int { return int(d.waiting.Load()) }
-
-func (d *dam) serve(listener net.Listener) {
-	for {
-		client, err := listener.Accept()
-		if err != nil {
-			return // the test is over
-		}
-		d.waiting.Add(1)
-		go d.pass(client)
-	}
-}
-
-func (d *dam) pass(client net.Conn) {
-	defer client.Close()
-	<-d.opened
-	server, err := net.Dial("tcp", d.server)
-	if err != nil {
-		return // the client sees its connection end
-	}
-	defer server.Close()
-	go func() {
-		_, _ = io.Copy(server, client)
-		server.Close()
-	}()
-	_, _ = io.Copy(client, server)
+// configured is a value of the admin's kubeconfig.
+func configured(t *testing.T, c *harness.Cluster, path string) string {
+	t.Helper()
+	value, err := c.Must(interrupted, "", "kubectl", "config", "view", "--raw", "-o", "jsonpath="+path)
+	must(t, err)
+	return value
 }

@@ -43,20 +43,37 @@ func TestGateIsReadyOnlyOnceItsCachesAre(t *testing.T) {
 	g, err := c.LaunchGate(interrupted, slow.kubeconfig)
 	must(t, err)
 
-	must(t, harness.Poll(interrupted, "runtimegate to live", time.Minute, func(ctx context.Context) error {
+	must(t, g.WaitFor(interrupted, "runtimegate to live", time.Minute, func(ctx context.Context) error {
 		return expectProbe(ctx, g, "/healthz", http.StatusOK)
 	}))
-	must(t, harness.Poll(interrupted, "runtimegate to ask the API server", time.Minute, func(context.Context) error {
-		if slow.held() == 0 {
+	must(t, g.WaitFor(interrupted, "runtimegate to ask for nodes", time.Minute, func(context.Context) error {
+		if slow.held.Load() == 0 {
 			return fmt.Errorf("it has asked nothing")
 		}
 		return nil
 	}))
-	must(t, expectProbe(interrupted, g, "/readyz", http.StatusServiceUnavailable))
 	must(t, expectProbe(interrupted, g, "/healthz", http.StatusOK))
+	if expectProbe(interrupted, g, "/readyz", http.StatusOK) == nil {
+		t.Error("it is ready before it knows the nodes")
+	}
+	status, answer := post(t, g, paths[0], "application/json", review(podOfNoClass))
+	if status != http.StatusOK || !strings.Contains(answer, `"allowed":true`) || !strings.Contains(answer, "not checked") {
+		t.Errorf("got %d %s, want it allowed and said that it was not checked", status, answer)
+	}
 
 	slow.open()
 	must(t, g.WaitReady(interrupted))
+}
+
+// post calls one of the gate's paths as the API server does.
+func post(t *testing.T, g *harness.Gate, path, contentType, body string) (status int, answer string) {
+	t.Helper()
+	response, err := insecure.Post("https://"+g.Webhook+path, contentType, strings.NewReader(body))
+	must(t, err)
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	must(t, err)
+	return response.StatusCode, string(content)
 }
 
 func expectProbe(ctx context.Context, g *harness.Gate, path string, want int) error {
@@ -83,22 +100,20 @@ func TestGateAnswersNonsenseWithAnError(t *testing.T) {
 	for name, test := range tests {
 		for _, path := range paths {
 			t.Run(name+" to "+path, func(t *testing.T) {
-				response, err := insecure.Post("https://"+g.Webhook+path, test.contentType, strings.NewReader(test.body))
-				must(t, err)
-				defer response.Body.Close()
-				body, err := io.ReadAll(response.Body)
-				must(t, err)
-				if response.StatusCode < 400 || response.StatusCode >= 500 {
-					t.Errorf("got %s %s, want a client's error", response.Status, body)
+				status, answer := post(t, g, path, test.contentType, test.body)
+				if status < 400 || status >= 500 {
+					t.Errorf("got %d %s, want a client's error", status, answer)
 				}
-				if bytes.Contains(body, []byte("goroutine ")) {
-					t.Errorf("got a stack trace: %s", body)
+				if strings.Contains(answer, "goroutine ") {
+					t.Errorf("got a stack trace: %s", answer)
 				}
 			})
 		}
 	}
 	must(t, expectProbe(interrupted, g, "/readyz", http.StatusOK))
 }
+
+const podOfNoClass = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "namespace": "default"}}`
 
 // review is an AdmissionReview of a Pod's or RuntimeClass's creation.
 func review(object string) string {
@@ -114,7 +129,7 @@ func TestGateStopsGracefully(t *testing.T) {
 	must(t, err)
 	defer conn.Close()
 	must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	body := review(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "namespace": "default"}}`)
+	body := review(podOfNoClass)
 	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: gate\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		paths[0], len(body), body[:10])
 	must(t, err)

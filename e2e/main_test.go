@@ -53,12 +53,7 @@ func startCluster(t *testing.T) *harness.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(c.Tails())
-		}
-		c.Stop()
-	})
+	t.Cleanup(c.Stop)
 	return c
 }
 

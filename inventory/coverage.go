@@ -60,6 +60,10 @@ func (n Nodes) String() string {
 type Coverage struct {
 	Has, Lacks, Silent, Stale, Young Nodes
 
+	// Broken are those of Has whose shim or OCI runtime is missing, and Expiring
+	// those that lose the handler at the next start of their runtime.
+	Broken, Expiring Nodes
+
 	// Loaded are the handlers known to be loaded on any of those nodes, sorted.
 	Loaded []string
 

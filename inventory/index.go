@@ -88,7 +88,9 @@ func (x *Index) DeleteReport(name string) {
 }
 
 // Coverage says, of the nodes that a Pod of that Placement may land on, which
-// have the handler loaded at the time now.
+// have the handler loaded at the time now. A node that lacks the handler and of
+// which it is not sure that the Pod may land there (notListed) is none of them:
+// it must not be the reason to deny the Pod.
 func (x *Index) Coverage(p *Placement, handler string, now time.Time) Coverage {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -96,8 +98,16 @@ func (x *Index) Coverage(p *Placement, handler string, now time.Time) Coverage {
 	for name, n := range x.nodes {
 		known := n.knowledge(handler, now, &x.options)
 		obstacle, taint := p.obstacle(n.object)
-		if obstacle == none {
+		if obstacle == none || obstacle == notListed && known != Lacks {
 			c.nodes(known).add(name)
+			if known == Has && n.isFresh(now, &x.options) {
+				if n.broken[handler] {
+					c.Broken.add(name)
+				}
+				if n.expiring[handler] {
+					c.Expiring.add(name)
+				}
+			}
 			loaded, _ := n.handlers(now, &x.options)
 			c.addLoaded(loaded)
 			continue
@@ -111,7 +121,7 @@ func (x *Index) Coverage(p *Placement, handler string, now time.Time) Coverage {
 			if c.Taint.Key == "" || taint.ToString() < c.Taint.ToString() {
 				c.Taint = taint
 			}
-		case tooSmall:
+		case tooSmall, notListed:
 			c.TooSmall.add(name)
 		}
 	}

@@ -46,6 +46,9 @@ type node struct {
 	renewed  time.Time
 	// unproven: a handler that is not reported may be loaded all the same.
 	unproven bool
+	// broken are the reported handlers whose shim or binary is missing, and
+	// expiring those that the next start of the runtime would not load.
+	broken, expiring map[string]bool
 
 	// listed are the handlers of Node.status.runtimeHandlers, sorted; nil when
 	// the runtime does not tell the kubelet (containerd before 2.0).
@@ -75,12 +78,20 @@ func (n *node) setObject(object *corev1.Node) {
 // setReport takes over a new state of the NodeRuntime; nil when it is gone.
 func (n *node) setReport(report *v1alpha1.NodeRuntime) {
 	n.reported, n.renewed, n.unproven = nil, time.Time{}, false
+	n.broken, n.expiring = nil, nil
 	if report == nil {
 		return
 	}
 	n.renewed = report.Spec.RenewedAt.Time
-	for _, handler := range report.Spec.Handlers {
+	for i := range report.Spec.Handlers {
+		handler := &report.Spec.Handlers[i]
 		n.reported = append(n.reported, handler.Name)
+		if isMissing(handler.Shim) || isMissing(handler.Binary) {
+			n.broken = with(n.broken, handler.Name)
+		}
+		if next := report.Spec.Next; next != nil && !slices.Contains(next.Handlers, handler.Name) {
+			n.expiring = with(n.expiring, handler.Name)
+		}
 	}
 	slices.Sort(n.reported)
 	for _, finding := range report.Spec.Findings {
@@ -100,6 +111,20 @@ func (n *node) handlers(now time.Time, o *Options) (loaded []string, complete bo
 	// A kubelet that is not Ready no longer says what its runtime has: the
 	// runtime may come back with more.
 	return n.listed, len(n.listed) > 0 && n.ready && !young
+}
+
+func isMissing(program *v1alpha1.Program) bool {
+	return program != nil &&
+		(program.State == v1alpha1.ProgramNotFound || program.State == v1alpha1.ProgramNotExecutable)
+}
+
+// with adds a name to a set that is made when it is needed.
+func with(set map[string]bool, name string) map[string]bool {
+	if set == nil {
+		set = map[string]bool{}
+	}
+	set[name] = true
+	return set
 }
 
 // isFresh says whether the report counts: it knows handlers, is not too old,

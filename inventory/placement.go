@@ -1,42 +1,45 @@
 package inventory
 
 import (
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	resourcehelper "k8s.io/component-helpers/resource"
 	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-	"k8s.io/klog/v2"
 )
 
 // A Placement is what of a Pod decides which nodes it may land on: nodeName,
 // nodeSelector and required node affinity, tolerations, and requests. It is
 // made once for a Pod and asked about many nodes.
 //
-// It is wider than what the scheduler allows: other Pods, volumes, topology
-// spread and resource claims are left out.
+// Its answers are those of the scheduler's filters for these on an empty node
+// (e2e/schedulerdiff compares them), but for taints that come and go, which
+// keep no Pod off, nor does a cordon. For a Pod that names its node they are
+// those of the kubelet, since no scheduler sees that Pod.
+//
+// Other Pods, volumes, topology spread and resource claims are left out.
 type Placement struct {
 	nodeName    string
 	affinity    nodeaffinity.RequiredNodeAffinity
 	tolerations []corev1.Toleration
 	anyTaint    bool
-	requests    corev1.ResourceList
+	requests    []request
 }
 
 // PlacementOf returns the Placement of a Pod that went through the API server's
-// RuntimeClass admission, so that the class's scheduling and overhead are
-// merged into it.
+// defaulting and RuntimeClass admission, so that limits stand for requests that
+// it lacks, and the class's scheduling and overhead are merged into it.
 func PlacementOf(pod *corev1.Pod) *Placement {
 	return &Placement{
 		nodeName:    pod.Spec.NodeName,
 		affinity:    nodeaffinity.GetRequiredNodeAffinity(pod),
 		tolerations: pod.Spec.Tolerations,
-		requests:    resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}),
+		requests:    requestsOf(pod),
 	}
 }
 
 // ClassPlacement returns where Pods of a RuntimeClass with that nodeSelector
-// may land by the class alone. Without tolerations any taint is tolerated,
-// since a Pod may bring its own tolerations.
+// may land by the class alone. With anyTaint no taint keeps them off, since a
+// Pod may bring its own tolerations.
 func ClassPlacement(nodeSelector map[string]string, tolerations []corev1.Toleration, anyTaint bool) *Placement {
 	return &Placement{
 		affinity:    nodeaffinity.NewRequiredNodeAffinity(nodeSelector, nil),
@@ -54,61 +57,58 @@ const (
 	notSelected
 	notTolerated
 	tooSmall
+	// notListed: the node offers none of an extended resource, which devices of
+	// a DeviceClass may make up for. The Pod may land there or not.
+	notListed
+	// notToleratedAndTooSmall: neither a toleration nor more room is enough.
+	notToleratedAndTooSmall
 )
 
-// obstacle returns the first thing that keeps the Pod off the node, and the
-// taint if it is one.
+// obstacle returns what keeps the Pod off the node, and the taint if it is one.
 func (p *Placement) obstacle(node *corev1.Node) (obstacle, corev1.Taint) {
 	if p.nodeName != "" && p.nodeName != node.Name {
 		return otherNode, corev1.Taint{}
 	}
-	// An affinity that cannot be parsed matches nothing, for the scheduler too;
-	// the API server's validation lets none pass.
+	// A term that cannot be parsed matches nothing, and its error is passed over:
+	// the scheduler and the kubelet do the same.
 	if ok, _ := p.affinity.Match(node); !ok {
 		return notSelected, corev1.Taint{}
 	}
-	// A Pod that names its node bypasses the scheduler. The kubelet then heeds
-	// NoExecute taints only, and resources.
-	if taint, found := p.untolerated(node); found {
-		return notTolerated, taint
+	room := p.room(node.Status.Allocatable)
+	taint := p.untolerated(node.Spec.Taints)
+	switch {
+	case taint == nil:
+		return room, corev1.Taint{}
+	case room == tooSmall:
+		return notToleratedAndTooSmall, corev1.Taint{}
 	}
-	if !p.fits(node.Status.Allocatable) {
-		return tooSmall, corev1.Taint{}
-	}
-	return none, corev1.Taint{}
+	return notTolerated, *taint
 }
 
-func (p *Placement) untolerated(node *corev1.Node) (corev1.Taint, bool) {
-	if p.anyTaint || len(node.Spec.Taints) == 0 {
-		return corev1.Taint{}, false
+// untolerated returns the first taint that keeps the Pod off, nil if none does.
+func (p *Placement) untolerated(taints []corev1.Taint) *corev1.Taint {
+	if p.anyTaint {
+		return nil
 	}
-	blocks := isLasting
-	if p.nodeName != "" {
-		blocks = func(taint *corev1.Taint) bool {
-			return taint.Effect == corev1.TaintEffectNoExecute && isLasting(taint)
+	for i := range taints {
+		if taint := &taints[i]; p.heeds(taint) && !p.tolerates(taint) {
+			return taint
 		}
 	}
-	// Comparison operators (Gt, Lt) are a feature gate of the cluster, beta in
-	// 1.37: taken as on, since a toleration that has them is refused otherwise.
-	return schedulinghelper.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, p.tolerations, blocks, true)
+	return nil
 }
 
-// fits says whether the requests fit an empty node. A node that does not tell
-// what it has (its kubelet has not reported yet) is not ruled out.
-func (p *Placement) fits(allocatable corev1.ResourceList) bool {
-	if len(allocatable) == 0 {
-		return true
-	}
-	if pods := allocatable[corev1.ResourcePods]; pods.Sign() <= 0 {
-		return false
-	}
-	for name, want := range p.requests {
-		if want.Sign() <= 0 {
-			continue
-		}
-		if have := allocatable[name]; have.Cmp(want) < 0 {
-			return false
-		}
-	}
-	return true
+// heeds says whether a taint keeps Pods off that do not tolerate it. The kubelet
+// admits a Pod that names its node whatever the NoSchedule taints.
+func (p *Placement) heeds(taint *corev1.Taint) bool {
+	return isLasting(taint) && (p.nodeName == "" || taint.Effect == corev1.TaintEffectNoExecute)
+}
+
+// tolerates takes the operators Gt and Lt as meant. They are behind the feature
+// gate TaintTolerationComparisonOperators (alpha and off in 1.37): where it is
+// off, the API server's validation refuses a new Pod that has them, before any
+// webhook is asked. Values that are no numbers tolerate nothing; the helper
+// would log that for every node.
+func (p *Placement) tolerates(taint *corev1.Taint) bool {
+	return schedulinghelper.TolerationsTolerateTaint(logr.Discard(), p.tolerations, taint, true)
 }

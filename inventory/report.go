@@ -42,6 +42,10 @@ func FromDump(dump *config.Dump, node string, now time.Time) (*v1alpha1.NodeRunt
 	if dump.CDI != nil {
 		report.Spec.CDI = &v1alpha1.CDI{Enabled: *dump.CDI}
 	}
+	// One place is kept for the finding that must not be lost: without it the
+	// list would be taken for complete.
+	findings := typeless(handlers, dump.Name)
+	report.Spec.Findings = findings[:min(len(findings), v1alpha1.MaxFindings-1)]
 	if why := unproven(dump); why != "" {
 		report.Spec.Findings = append(report.Spec.Findings, v1alpha1.Finding{
 			Code:     v1alpha1.FindingDumpNotProof,
@@ -60,10 +64,36 @@ func dumpHandlers(dump *config.Dump) []v1alpha1.Handler {
 	var handlers []v1alpha1.Handler
 	for _, h := range all.Handlers {
 		if presence, _ := dump.Look(h.Name); presence == config.Present {
-			handlers = append(handlers, v1alpha1.Handler{Name: h.Name, RuntimeType: h.RuntimeType})
+			handlers = append(handlers, dumpHandler(h))
 		}
 	}
 	return handlers
+}
+
+func dumpHandler(h config.Handler) v1alpha1.Handler {
+	handler := v1alpha1.Handler{Name: h.Name, RuntimeType: h.RuntimeType}
+	if h.RuntimeType == "" {
+		// Whatever runtime_path says: a sandbox then fails with
+		// "container.Runtime.Name must be set" (containerd 1.7 to 2.4).
+		handler.Shim = &v1alpha1.Program{State: v1alpha1.ProgramNotFound}
+	}
+	return handler
+}
+
+// typeless are the findings about handlers that say no runtime_type.
+func typeless(handlers []v1alpha1.Handler, file string) []v1alpha1.Finding {
+	var findings []v1alpha1.Finding
+	for i := range handlers {
+		if name := handlers[i].Name; handlers[i].RuntimeType == "" {
+			findings = append(findings, v1alpha1.Finding{
+				Code:     "RuntimeTypeEmpty",
+				Severity: v1alpha1.SeverityError,
+				Handler:  name,
+				Message:  cut(fmt.Sprintf("handler %q has no runtime_type in %s, so its sandboxes cannot start; set runtime_type", name, file), v1alpha1.MaxMessage),
+			})
+		}
+	}
+	return findings
 }
 
 // unproven says why a handler that the dump lacks may be loaded all the same.

@@ -19,8 +19,14 @@ var (
 		"karpenter.sh/unregistered",
 		"karpenter.sh/disrupted",
 		"karpenter.sh/disruption",
-		// Cilium 1.x: until its agent runs on the node.
+		// Start-up taints: until the agent of Cilium 1.x or a CSI driver of AWS
+		// runs on the node, or Cluster API has labelled it.
 		"node.cilium.io/agent-not-ready",
+		"ebs.csi.aws.com/agent-not-ready",
+		"efs.csi.aws.com/agent-not-ready",
+		"node.cluster.x-k8s.io/uninitialized",
+		// GKE: a spot or preemptible node about to go.
+		"cloud.google.com/impending-node-termination",
 	}
 	passingTaintPrefixes = []string{
 		// Node lifecycle: not-ready, unreachable, unschedulable (a cordon),
@@ -32,6 +38,8 @@ var (
 		"startup-taint.cluster-autoscaler.kubernetes.io/",
 		"status-taint.cluster-autoscaler.kubernetes.io/",
 		"ignore-taint.cluster-autoscaler.kubernetes.io/",
+		// AWS Node Termination Handler: spot-itn, scheduled-maintenance and the like.
+		"aws-node-termination-handler/",
 		// node-readiness-controller: until the node's conditions are met.
 		"readiness.k8s.io/",
 	}

@@ -14,6 +14,12 @@ const (
 	// Unknown: no node is known to have the handler, and it cannot be said that
 	// none has it.
 	Unknown Condition = "Unknown"
+	// Broken: every node that has the handler lacks the shim or the OCI runtime
+	// behind it.
+	Broken Condition = "Broken"
+	// Expiring: nodes have the handler, and lose it at the next start of their
+	// runtime.
+	Expiring Condition = "Expiring"
 )
 
 // An Action is what is done about a condition. Actions are ordered: the larger

@@ -66,17 +66,16 @@ func JudgePod(pod PodFacts) Verdict {
 	var verdict Verdict
 	for i := range pod.Asks {
 		ask := &pod.Asks[i]
-		finding := ask.judge(subject{where: "this Pod may land on", fewer: "this Pod"})
-		if finding == nil {
-			continue
+		for _, condition := range ask.conditions() {
+			finding := podSubject.tell(condition, ask)
+			finding.Action = builtinAction(condition)
+			// The annotation means nothing to CRI-O: what it asks for may not be
+			// needed at all.
+			if pod.Lenient != Strict || ask.Class == "" {
+				finding.Action = min(finding.Action, Warn)
+			}
+			verdict.add(finding)
 		}
-		finding.Action = builtinAction(finding.Condition)
-		// The annotation means nothing to CRI-O: what it asks for may not be
-		// needed at all.
-		if pod.Lenient != Strict || ask.Class == "" {
-			finding.Action = min(finding.Action, Warn)
-		}
-		verdict.add(finding)
 	}
 	return verdict
 }
@@ -99,9 +98,9 @@ type ClassFacts struct {
 // JudgeClass decides on the creation or change of a RuntimeClass. missing is
 // what to do when no node has its handler: installers make the class first.
 func JudgeClass(class ClassFacts, missing Action) Verdict {
-	s := subject{where: "of this cluster", fewer: "RuntimeClass.scheduling"}
+	s := classSubject
 	if class.Selects {
-		s.where = "its scheduling.nodeSelector picks"
+		s = selectingClassSubject
 	}
 	coverage := class.Selected
 	if coverage.Has.Count > 0 {
@@ -111,9 +110,10 @@ func JudgeClass(class ClassFacts, missing Action) Verdict {
 	}
 	ask := PodAsk{Ask: class.Ask, Coverage: coverage, Known: class.Known}
 	var verdict Verdict
-	if finding := ask.judge(s); finding != nil {
+	for _, condition := range ask.conditions() {
+		finding := s.tell(condition, &ask)
 		finding.Action = Warn
-		if finding.Condition == Missing {
+		if condition == Missing {
 			finding.Action = missing
 		}
 		verdict.add(finding)
@@ -121,25 +121,25 @@ func JudgeClass(class ClassFacts, missing Action) Verdict {
 	return verdict
 }
 
-// judge finds the condition that holds, if any, and tells it.
-func (a *PodAsk) judge(s subject) *Finding {
-	condition := a.condition()
-	if condition == "" {
-		return nil
+// conditions returns all conditions that hold.
+func (a *PodAsk) conditions() []Condition {
+	if a.Has.Count == 0 {
+		if a.Lacks.Count == 0 || a.Unknown() > 0 || a.OnDemand {
+			return []Condition{Unknown}
+		}
+		return []Condition{Missing}
 	}
-	return s.tell(condition, a)
-}
-
-func (a *PodAsk) condition() Condition {
-	switch {
-	case a.Has.Count > 0 && a.Lacks.Count+a.Unknown() == 0:
-		return ""
-	case a.Has.Count > 0:
-		return Partial
-	case a.Lacks.Count == 0 || a.Unknown() > 0 || a.OnDemand:
-		return Unknown
+	var all []Condition
+	if a.Broken.Count == a.Has.Count {
+		all = append(all, Broken)
 	}
-	return Missing
+	if a.Expiring.Count > 0 {
+		all = append(all, Expiring)
+	}
+	if a.Lacks.Count+a.Unknown() > 0 {
+		all = append(all, Partial)
+	}
+	return all
 }
 
 // nearest returns the handler that was probably meant, "" if the one asked for

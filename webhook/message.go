@@ -9,9 +9,15 @@ import (
 
 // A subject says in messages what was asked about.
 type subject struct {
-	where string // which nodes: "this Pod may land on"
-	fewer string // what could be narrowed to the nodes that have the handler
+	where  string // which nodes: "this Pod may land on"
+	narrow string // what to do so that only nodes with the handler are left
 }
+
+var (
+	podSubject            = subject{"this Pod may land on", "add a nodeSelector for nodes that have it"}
+	classSubject          = subject{"of this cluster", "set scheduling.nodeSelector to nodes that have it"}
+	selectingClassSubject = subject{"its scheduling.nodeSelector picks", "narrow that to nodes that have it"}
+)
 
 // tell makes the finding for a condition: the message says the point first,
 // then the nodes, then what to do; the detail leaves nothing out.
@@ -31,7 +37,13 @@ func (s subject) tell(condition Condition, a *PodAsk) *Finding {
 		if a.Lacks.Count > 0 {
 			rest = append(rest, "lacks it: "+a.Lacks.String())
 		}
-		rest = append(rest, a.ignorance(), "narrow "+s.fewer+" to nodes that have it")
+		rest = append(rest, a.ignorance(), s.narrow)
+	case Broken:
+		point = fmt.Sprintf("%s is loaded, but its shim or OCI runtime is missing on %s, so its sandboxes cannot start", a.name(), a.Broken)
+		rest = append(rest, "install it there; kubectl get noderuntimes -o yaml names the file")
+	case Expiring:
+		point = fmt.Sprintf("%s is loaded, but the next restart of the runtime takes it away on %s", a.name(), a.Expiring)
+		rest = append(rest, "mend the files before; kubectl get noderuntimes -o yaml names them")
 	case Unknown:
 		point, rest = s.unknown(a)
 	}
@@ -43,7 +55,10 @@ func (s subject) tell(condition Condition, a *PodAsk) *Finding {
 func (s subject) unknown(a *PodAsk) (point string, rest []string) {
 	if a.Candidates() == 0 {
 		point = fmt.Sprintf("%s: there is no node %s now, so it is not known whether it will be loaded", a.name(), s.where)
-		return point, append([]string{a.kept()}, a.hint())
+		if kept := a.kept(); kept != "" {
+			return point, []string{kept}
+		}
+		return point, []string{a.hint()}
 	}
 	if a.OnDemand && a.Unknown() == 0 {
 		point = fmt.Sprintf("%s is loaded on none of the %s %s", a.name(), nodes(a.Candidates()), s.where)

@@ -48,13 +48,6 @@ func (v *Verdict) add(f *Finding) {
 	v.Findings = slices.Insert(v.Findings, at, *f)
 }
 
-// cap lowers every action to at most the given one.
-func (v *Verdict) cap(most Action) {
-	for i := range v.Findings {
-		v.Findings[i].Action = min(v.Findings[i].Action, most)
-	}
-}
-
 // Denial is the text of a rejection: the messages of all findings that deny.
 func (v *Verdict) Denial() string {
 	return strings.Join(v.messages(Deny), "; ")
@@ -76,8 +69,8 @@ func (v *Verdict) messages(action Action) []string {
 }
 
 // AuditAnnotations are what the API server's audit log keeps of the verdict;
-// nil when there is nothing to keep. The API server puts the webhook's name in
-// front of the keys.
+// nil when there is nothing to keep. The API server puts the webhook's name and a
+// slash in front of the keys, and drops one that has a slash of its own (1.37).
 func (v *Verdict) AuditAnnotations() map[string]string {
 	if v.Action() == Allow {
 		return nil
@@ -88,8 +81,8 @@ func (v *Verdict) AuditAnnotations() map[string]string {
 		details = append(details, v.Findings[i].Detail)
 	}
 	return map[string]string{
-		"runtimegate.io/condition": strings.Join(conditions, ","),
-		"runtimegate.io/detail":    strings.Join(details, "; "),
+		"condition": strings.Join(conditions, ","),
+		"detail":    strings.Join(details, "; "),
 	}
 }
 

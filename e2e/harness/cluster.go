@@ -91,14 +91,8 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// Tails is the last part of what each process said.
-func (c *Cluster) Tails() string {
-	var b strings.Builder
-	for _, p := range c.processes {
-		fmt.Fprintf(&b, "%s said last:\n%s\n", p.Name, p.Tail())
-	}
-	return b.String()
-}
+// AuditLog is the file of the API server's audit log.
+func (c *Cluster) AuditLog() string { return filepath.Join(c.Dir, "audit.log") }
 
 // Kubeconfig is the file that makes one the cluster's admin.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.Dir, "admin.kubeconfig") }

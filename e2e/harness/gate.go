@@ -48,8 +48,8 @@ func (c *Cluster) Report(ctx context.Context, node, dump string) error {
 
 // StartGate installs the webhook, starts runtimegate, and waits until the API
 // server asks it.
-func (c *Cluster) StartGate(ctx context.Context) (*Gate, error) {
-	g, err := c.LaunchGate(ctx, c.Kubeconfig())
+func (c *Cluster) StartGate(ctx context.Context, args ...string) (*Gate, error) {
+	g, err := c.LaunchGate(ctx, c.Kubeconfig(), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (c *Cluster) StartGate(ctx context.Context) (*Gate, error) {
 
 // LaunchGate installs the webhook and starts runtimegate, which reaches the
 // API server through a kubeconfig.
-func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string) (*Gate, error) {
+func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string, args ...string) (*Gate, error) {
 	ports, err := freePorts(2)
 	if err != nil {
 		return nil, err
@@ -71,19 +71,22 @@ func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string) (*Gate, err
 	if _, err := c.Must(ctx, manifest, "kubectl", "apply", "-f", "-"); err != nil {
 		return nil, err
 	}
-	g.Process, err = c.background("runtimegate", exec.Command(c.program("runtimegate"), "serve",
-		"--kubeconfig="+kubeconfig,
-		"--webhook-bind-address="+g.Webhook, "--health-probe-bind-address="+g.Health, "--metrics-bind-address=0",
-		"--self-signed", "--self-signed-host=127.0.0.1", "--inject-ca="+configuration,
-		// The nodes of a test are minutes old at most.
-		"--node-settle=0s",
-		"--log-format=text"))
+	args = append([]string{
+		"serve", "--kubeconfig=" + kubeconfig, "--log-format=text",
+		"--webhook-bind-address=" + g.Webhook, "--health-probe-bind-address=" + g.Health, "--metrics-bind-address=0",
+		"--self-signed", "--self-signed-host=127.0.0.1", "--inject-ca=" + configuration,
+		"--node-settle=0s", // all nodes here are seconds old
+	}, args...)
+	g.Process, err = c.background("runtimegate", exec.Command(c.program("runtimegate"), args...))
 	return g, err
 }
 
+// Cluster is the cluster whose gate this is.
+func (g *Gate) Cluster() *Cluster { return g.cluster }
+
 // WaitReady waits until the gate says that it is ready.
 func (g *Gate) WaitReady(ctx context.Context) error {
-	return g.wait(ctx, "runtimegate to be ready", gateTimeout, func(ctx context.Context) error {
+	return g.WaitFor(ctx, "runtimegate to be ready", gateTimeout, func(ctx context.Context) error {
 		status, body, err := g.Probe(ctx, "/readyz")
 		if err == nil && status != http.StatusOK {
 			err = fmt.Errorf("/readyz: %d %s", status, body)
@@ -113,7 +116,7 @@ const probeClass = `{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "me
 // waitAsked waits until the API server calls the webhook: it learns of a
 // configuration some time after its change.
 func (g *Gate) waitAsked(ctx context.Context) error {
-	return g.wait(ctx, "the API server to ask runtimegate", gateTimeout, func(ctx context.Context) error {
+	return g.WaitFor(ctx, "the API server to ask runtimegate", gateTimeout, func(ctx context.Context) error {
 		result, err := g.cluster.Command(ctx, probeClass, "kubectl", "create", "--dry-run=server", "-f", "-")
 		if err == nil && !strings.Contains(result.Stderr, "Warning: ") {
 			err = fmt.Errorf("no warning of a class that no node can run: %q", result.Stdout+result.Stderr)

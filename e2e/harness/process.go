@@ -96,9 +96,9 @@ func (p *Process) Tail() string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// wait polls until ok gives no error, and fails when the process ends before,
+// WaitFor polls until ok gives no error, and fails when the process ends before,
 // or with ok's last error when the time is over.
-func (p *Process) wait(ctx context.Context, what string, timeout time.Duration, ok func(context.Context) error) error {
+func (p *Process) WaitFor(ctx context.Context, what string, timeout time.Duration, ok func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {

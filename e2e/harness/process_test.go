@@ -99,7 +99,7 @@ func TestTerminateKillsWhatDoesNotStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = p.wait(t.Context(), "its first word", 10*time.Second, func(context.Context) error {
+	err = p.WaitFor(t.Context(), "its first word", 10*time.Second, func(context.Context) error {
 		if p.Tail() != "I stay" {
 			return fmt.Errorf("it said %q", p.Tail())
 		}
@@ -122,7 +122,7 @@ func TestWaitGivesUpOnAProcessThatEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = p.wait(t.Context(), "what never comes", time.Minute, func(context.Context) error {
+	err = p.WaitFor(t.Context(), "what never comes", time.Minute, func(context.Context) error {
 		return fmt.Errorf("not yet")
 	})
 	for _, want := range []string{"failing ended (exit status 3)", "no such file", "what never comes"} {

@@ -14,7 +14,8 @@ import (
 type Scenario struct {
 	Dir        string   `json:"-"`
 	About      string   `json:"about"`
-	Gate       bool     `json:"gate"` // runtimegate is installed and runs
+	Gate       bool     `json:"gate"`  // runtimegate is installed and runs
+	Serve      []string `json:"serve"` // more flags for it
 	Namespaces []string `json:"namespaces"`
 	Nodes      []Node   `json:"nodes"`
 }
@@ -66,5 +67,5 @@ func (s *Scenario) InstallGate(ctx context.Context, c *Cluster, root string) (*G
 			return nil, err
 		}
 	}
-	return c.StartGate(ctx)
+	return c.StartGate(ctx, s.Serve...)
 }

@@ -10,6 +10,8 @@
 //
 // stdout and stderr are mixed as on a terminal; "[exit N]" ends the output of a
 // command that fails. In expected output "…" stands for any text of a line.
+// A command after "% " instead of "$ " only waits for something: it is not part
+// of what a reader is shown.
 package session
 
 import (
@@ -30,6 +32,7 @@ type Session struct {
 type Step struct {
 	Text    []string // the comment above without its mark; headings start with "# "
 	Command string
+	Hidden  bool // not for a reader
 	Want    []string
 }
 
@@ -45,9 +48,9 @@ func Read(path string) (*Session, error) {
 	lines := bufio.NewScanner(file)
 	for n := 1; lines.Scan(); n++ {
 		line := lines.Text()
-		switch command, isCommand := strings.CutPrefix(line, "$ "); {
-		case isCommand:
-			s.Steps = append(s.Steps, Step{Text: text, Command: command})
+		switch {
+		case strings.HasPrefix(line, "$ "), strings.HasPrefix(line, "% "):
+			s.Steps = append(s.Steps, Step{Text: text, Command: line[2:], Hidden: line[0] == '%'})
 			text = nil
 		case strings.HasPrefix(line, "#"):
 			text = append(text, strings.TrimSpace(strings.TrimPrefix(line, "#")))
@@ -132,7 +135,11 @@ func (s *Session) Write() error {
 		for _, line := range step.Text {
 			fmt.Fprintln(&b, comment(line))
 		}
-		fmt.Fprintln(&b, "$ "+step.Command)
+		mark := "$ "
+		if step.Hidden {
+			mark = "% "
+		}
+		fmt.Fprintln(&b, mark+step.Command)
 		for _, line := range step.Want {
 			fmt.Fprintln(&b, line)
 		}

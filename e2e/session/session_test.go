@@ -16,6 +16,8 @@ NAME   AGE
 a      3d
 b      …
 
+% until kubectl get nodes; do sleep 1; done
+
 $ kubectl get node c
 Error from server (NotFound): nodes "…" not found
 [exit 1]
@@ -52,7 +54,7 @@ func TestMatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes, missing := s.Steps[0], s.Steps[1]
+	nodes, missing := s.Steps[0], s.Steps[2]
 	tests := map[string]struct {
 		step   Step
 		output string

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
@@ -21,8 +23,20 @@ import (
 // for itself. The set-ups share global feature gates: one after the other.
 type component func(ctx context.Context) error
 
-// newAPIServer serves the API on the listener.
-func newAPIServer(ctx context.Context, p *pki, listener net.Listener, etcd string) (component, error) {
+// auditPolicy has the audit log keep what admission noted on each change.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, verbs: [create, update, patch]}
+`
+
+// newAPIServer serves the API on the listener. Its audit log is audit.log.
+func newAPIServer(ctx context.Context, dir string, p *pki, listener net.Listener, etcd string) (component, error) {
+	policy := filepath.Join(dir, "audit-policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return nil, err
+	}
 	options := apiserveroptions.NewServerRunOptions()
 	err := parse("kube-apiserver", options.Flags(),
 		"--etcd-servers="+etcd,
@@ -39,6 +53,8 @@ func newAPIServer(ctx context.Context, p *pki, listener net.Listener, etcd strin
 		"--service-account-signing-key-file="+p.path("sa.key"),
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--allow-privileged=true",
+		"--audit-policy-file="+policy,
+		"--audit-log-path="+filepath.Join(dir, "audit.log"),
 		"--profiling=false",
 	)
 	if err != nil {

@@ -83,7 +83,7 @@ func (p *plane) start(ctx context.Context, group *errgroup.Group) error {
 		})
 		return nil
 	}
-	apiServer, err := newAPIServer(ctx, p.pki, p.listener, p.etcd)
+	apiServer, err := newAPIServer(ctx, p.dir, p.pki, p.listener, p.etcd)
 	if err := run("kube-apiserver", apiServer, err); err != nil {
 		return err
 	}

@@ -57,9 +57,6 @@ func startKeeper(ctx context.Context) error {
 
 // beKeeper tells the story and stays up after it until told to stop.
 func beKeeper(ctx context.Context, tell func(context.Context, func() error) error) error {
-	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("outlive the caller: %w", err)
-	}
 	unix.CloseOnExec(toldFd) // what runs here is not to hold it open
 	signal.Ignore(syscall.SIGHUP)
 	storyCtx, cancel := context.WithCancel(ctx)

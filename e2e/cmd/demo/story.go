@@ -41,7 +41,11 @@ func tell(ctx context.Context, dir string, update bool, wait func() error) error
 	if err := t.play(ctx, scenario, root); err != nil {
 		return err
 	}
-	t.page.note(fmt.Sprintf("All as promised, in %s.", time.Since(started).Round(time.Second)))
+	verdict := "All as promised"
+	if update {
+		verdict = "All written down"
+	}
+	t.page.note(fmt.Sprintf("%s, in %s.", verdict, time.Since(started).Round(time.Second)))
 	if wait == nil {
 		return nil
 	}
@@ -72,23 +76,33 @@ func (t *teller) session(ctx context.Context, path string) error {
 		return err
 	}
 	for i := range s.Steps {
-		step := &s.Steps[i]
-		t.page.text(step.Text)
-		t.page.command(step.Command)
-		output, exit, err := t.cluster.Shell(ctx, filepath.Dir(path), step.Command)
-		if err != nil {
-			return fmt.Errorf("%s: %w", step.Command, err)
-		}
-		t.page.output(session.Lines(output, 0))
-		got := session.Lines(output, exit)
-		if t.update {
-			step.Update(got)
-		} else if !step.Matches(got) {
-			return fmt.Errorf("this is not what the demo promises (%s):\n%s", path, step.Mismatch(got))
+		if err := t.step(ctx, &s.Steps[i], path); err != nil {
+			return err
 		}
 	}
 	if t.update {
 		return s.Write()
+	}
+	return nil
+}
+
+func (t *teller) step(ctx context.Context, step *session.Step, path string) error {
+	if !step.Hidden {
+		t.page.text(step.Text)
+		t.page.command(step.Command)
+	}
+	output, exit, err := t.cluster.Shell(ctx, filepath.Dir(path), step.Command)
+	if err != nil {
+		return fmt.Errorf("%s: %w", step.Command, err)
+	}
+	if !step.Hidden {
+		t.page.output(session.Lines(output, 0))
+	}
+	got := session.Lines(output, exit)
+	if t.update {
+		step.Update(got)
+	} else if !step.Matches(got) {
+		return fmt.Errorf("this is not what the demo promises (%s):\n%s", path, step.Mismatch(got))
 	}
 	return nil
 }

@@ -1,0 +1,119 @@
+package inventory
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+// A request is how much of a resource a Pod asks for, all its containers and
+// its overhead together.
+type request struct {
+	name     corev1.ResourceName
+	amount   int64
+	extended bool
+	// devices of a DeviceClass may be used where a node has none of it.
+	devices bool
+}
+
+// requestsOf returns what the scheduler checks of a Pod's requests.
+func requestsOf(pod *corev1.Pod) []request {
+	if pod.Spec.Resources != nil && pod.Spec.Overhead != nil {
+		// PodRequests adds the overhead to the Pod's own requests in place when
+		// they are written like 0.5Gi: they hold a pointer (component-helpers 0.37).
+		own := *pod
+		own.Spec.Resources = pod.Spec.Resources.DeepCopy()
+		pod = &own
+	}
+	var requests []request
+	for name, quantity := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
+		amount := amountOf(name, quantity)
+		if amount <= 0 || !isScheduled(name) {
+			continue
+		}
+		extended := isExtended(name)
+		requests = append(requests, request{
+			name:     name,
+			amount:   amount,
+			extended: extended,
+			devices:  extended || strings.HasPrefix(string(name), resourcev1.ResourceDeviceClassPrefix),
+		})
+	}
+	return requests
+}
+
+// room returns tooSmall if the requests do not fit a node with nothing on it,
+// and notListed if a DeviceClass may make up for what it lacks.
+//
+// A node that offers nothing at all is not ruled out, though the scheduler
+// would: a kubelet says what it offers when it registers, so this is a node
+// told of by something else, which has left that out.
+func (p *Placement) room(allocatable corev1.ResourceList) obstacle {
+	if len(allocatable) == 0 {
+		return none
+	}
+	if amountOf(corev1.ResourcePods, allocatable[corev1.ResourcePods]) < 1 {
+		return tooSmall
+	}
+	room := none
+	for i := range p.requests {
+		want := &p.requests[i]
+		quantity, listed := allocatable[want.name]
+		have := amountOf(want.name, quantity)
+		switch {
+		case want.amount <= have:
+		case p.nodeName != "":
+			// The kubelet passes over extended resources that its node does not
+			// list (removeMissingExtendedResources).
+			if listed || !want.extended {
+				return tooSmall
+			}
+		case want.devices && have <= 0:
+			// NodeResourcesFit leaves it to the plugin DynamicResources if there is
+			// a DeviceClass for it (shouldDelegateResourceToDRA; DRAExtendedResource
+			// is on from 1.36).
+			room = notListed
+		default:
+			return tooSmall
+		}
+	}
+	return room
+}
+
+// amountOf returns a quantity as the scheduler counts: thousandths of a CPU, and
+// whole units of all else, rounded up.
+func amountOf(name corev1.ResourceName, quantity resource.Quantity) int64 {
+	if name == corev1.ResourceCPU {
+		return quantity.MilliValue()
+	}
+	return quantity.Value()
+}
+
+// isScheduled says whether the scheduler heeds a resource in a Pod's requests:
+// as in IsScalarResourceName of its package util, and the three that it has
+// fields for.
+func isScheduled(name corev1.ResourceName) bool {
+	switch name {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return true
+	}
+	return isExtended(name) ||
+		strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix) ||
+		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) ||
+		strings.HasPrefix(string(name), corev1.ResourceAttachableVolumesPrefix)
+}
+
+// isExtended is IsExtendedResourceName of k8s.io/kubernetes/pkg/apis/core/v1/helper.
+func isExtended(name corev1.ResourceName) bool {
+	text := string(name)
+	if !strings.Contains(text, "/") ||
+		strings.Contains(text, corev1.ResourceDefaultNamespacePrefix) ||
+		strings.HasPrefix(text, corev1.DefaultResourceRequestsPrefix) {
+		return false
+	}
+	return len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+text)) == 0
+}

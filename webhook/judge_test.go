@@ -1,0 +1,159 @@
+package webhook
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/runtimegate/runtimegate/inventory"
+)
+
+func some(names ...string) inventory.Nodes {
+	return inventory.Nodes{Count: len(names), Sample: names[:min(len(names), inventory.SampleSize)]}
+}
+
+func asks(handler string, coverage inventory.Coverage, known ...string) PodFacts {
+	return PodFacts{Asks: []PodAsk{{Ask: Ask{Handler: handler, Class: handler}, Coverage: coverage, Known: known}}}
+}
+
+func TestJudgePod(t *testing.T) {
+	gpu := asks("nvidia", inventory.Coverage{Lacks: some("n1", "n2"), Loaded: []string{"runc"}})
+	lenient := gpu
+	lenient.Lenient = OfDaemonSet
+	onDemand := asks("nvidia", inventory.Coverage{Lacks: some("n1", "n2")})
+	onDemand.Asks[0].OnDemand = true
+	untrusted := asks("untrusted", inventory.Coverage{Lacks: some("n1")})
+	untrusted.Asks[0].Class = ""
+
+	tests := []struct {
+		name string
+		pod  PodFacts
+		want []string // action, condition, message
+	}{
+		{"a Pod that asks for nothing passes", PodFacts{}, nil},
+		{"all nodes have it", asks("nvidia", inventory.Coverage{Has: some("n1", "n2")}), nil},
+		{"no node has it", gpu, []string{
+			`Deny Missing handler "nvidia" (RuntimeClass "nvidia") is loaded on none of the 2 nodes this Pod may land on; loaded there: runc`}},
+		{"the only node lacks it", asks("nvidia", inventory.Coverage{Lacks: some("n1")}), []string{
+			`Deny Missing handler "nvidia" (RuntimeClass "nvidia") is not loaded on n1, the only node this Pod may land on`}},
+		{"a slip of the pen", asks("nvidia-typo", inventory.Coverage{Lacks: some("n1", "n2"), Loaded: []string{"nvidia", "runc"}}), []string{
+			`Deny Missing handler "nvidia-typo" (RuntimeClass "nvidia-typo") is loaded on none of the 2 nodes this Pod may land on; did you mean "nvidia"?`}},
+		{"a slip of the pen, of a name that other nodes have", asks("nvidai", inventory.Coverage{Lacks: some("n1", "n2"), Loaded: []string{"runc"}}, "nvidia", "runc"), []string{
+			`Deny Missing handler "nvidai" (RuntimeClass "nvidai") is loaded on none of the 2 nodes this Pod may land on; did you mean "nvidia"?`}},
+		{"nodes have it that the Pod rules out", asks("nvidia", inventory.Coverage{Lacks: some("n1", "n2"), Elsewhere: some("g1", "g2", "g3", "g4"), Loaded: []string{"runc"}}), []string{
+			`Deny Missing handler "nvidia" (RuntimeClass "nvidia") is loaded on none of the 2 nodes this Pod may land on; it is loaded on g1, g2, g3 and 1 more, ruled out by selector, affinity, taints or size`}},
+		{"some have it", asks("nvidia", inventory.Coverage{Has: some("g1", "g2"), Lacks: some("n1")}), []string{
+			`Warn Partial handler "nvidia" (RuntimeClass "nvidia") is loaded on 2 of the 3 nodes this Pod may land on; has it: g1, g2; lacks it: n1; add a nodeSelector for nodes that have it`}},
+		{"some have it, another has not told", asks("nvidia", inventory.Coverage{Has: some("g1"), Silent: some("n1"), Stale: some("n2"), Young: some("n3")}), []string{
+			`Warn Partial handler "nvidia" (RuntimeClass "nvidia") is loaded on 1 of the 4 nodes this Pod may land on; has it: g1; no report from n1; report too old: n2; new, may still be installing: n3; add a nodeSelector for nodes that have it`}},
+		{"one that has not told is enough not to deny", asks("nvidia", inventory.Coverage{Lacks: some("n1", "n2"), Silent: some("n3")}), []string{
+			`Warn Unknown handler "nvidia" (RuntimeClass "nvidia") is not known to be loaded on any of the 3 nodes this Pod may land on; no report from n3; lacks it: n1, n2`}},
+		{"no node at the moment", asks("nvidia", inventory.Coverage{}), []string{
+			`Warn Unknown handler "nvidia" (RuntimeClass "nvidia"): there is no node this Pod may land on now, so it is not known whether it will be loaded`}},
+		{"an untolerated taint leaves none", asks("gvisor", inventory.Coverage{Tainted: some("g1"), Elsewhere: some("g1"), Taint: corev1.Taint{Key: "sandbox", Effect: corev1.TaintEffectNoSchedule}}), []string{
+			`Warn Unknown handler "gvisor" (RuntimeClass "gvisor"): there is no node this Pod may land on now, so it is not known whether it will be loaded; g1: taint sandbox:NoSchedule is not tolerated`}},
+		{"nodes are made on demand", onDemand, []string{
+			`Warn Unknown handler "nvidia" (RuntimeClass "nvidia") is loaded on none of the 2 nodes this Pod may land on; its nodes are provisioned on demand`}},
+		{"a Pod of a DaemonSet is never denied", lenient, []string{
+			`Warn Missing handler "nvidia" (RuntimeClass "nvidia") is loaded on none of the 2 nodes this Pod may land on; loaded there: runc`}},
+		{"the annotation means nothing to CRI-O", untrusted, []string{
+			`Warn Missing handler "untrusted" (annotation io.kubernetes.cri.untrusted-workload) is not loaded on n1, the only node this Pod may land on`}},
+		{"its programs are missing wherever it is loaded", asks("kata", inventory.Coverage{Has: some("n1"), Broken: some("n1")}), []string{
+			`Warn Broken handler "kata" (RuntimeClass "kata") is loaded, but its shim or OCI runtime is missing on n1, so its sandboxes cannot start; install it there; kubectl get noderuntimes -o yaml names the file`}},
+		{"one node that can run it is enough", asks("kata", inventory.Coverage{Has: some("n1", "n2"), Broken: some("n1")}), nil},
+		{"gone at the next restart, and not everywhere", asks("nvidia", inventory.Coverage{Has: some("g1"), Expiring: some("g1"), Lacks: some("n1")}), []string{
+			`Warn Expiring handler "nvidia" (RuntimeClass "nvidia") is loaded, but the next restart of the runtime takes it away on g1; mend the files before; kubectl get noderuntimes -o yaml names them`,
+			`Warn Partial handler "nvidia" (RuntimeClass "nvidia") is loaded on 1 of the 2 nodes this Pod may land on; has it: g1; lacks it: n1; add a nodeSelector for nodes that have it`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, tell(JudgePod(tt.pod))); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func tell(verdict Verdict) []string {
+	var told []string
+	for _, f := range verdict.Findings {
+		told = append(told, fmt.Sprintf("%s %s %s", f.Action, f.Condition, f.Message))
+	}
+	return told
+}
+
+func TestJudgeClass(t *testing.T) {
+	tests := []struct {
+		name    string
+		class   ClassFacts
+		missing Action
+		want    []string
+	}{
+		{"all nodes have it", ClassFacts{Selected: inventory.Coverage{Has: some("n1")}, Tolerated: inventory.Coverage{Has: some("n1")}}, Warn, nil},
+		{"no node has it", ClassFacts{Selected: inventory.Coverage{Lacks: some("n1", "n2")}}, Warn, []string{
+			`Warn Missing handler "nvidia" (RuntimeClass "gpu") is loaded on none of the 2 nodes of this cluster`}},
+		{"no node has it, and that is to be rejected", ClassFacts{Selected: inventory.Coverage{Lacks: some("n1", "n2")}}, Deny, []string{
+			`Deny Missing handler "nvidia" (RuntimeClass "gpu") is loaded on none of the 2 nodes of this cluster`}},
+		{"what is not known is never rejected", ClassFacts{Selected: inventory.Coverage{Lacks: some("n1"), Silent: some("n2")}}, Deny, []string{
+			`Warn Unknown handler "nvidia" (RuntimeClass "gpu") is not known to be loaded on any of the 2 nodes of this cluster; no report from n2; lacks it: n1`}},
+		{"its nodes lack it", ClassFacts{Selects: true, Selected: inventory.Coverage{Lacks: some("n1"), Elsewhere: some("g1")}}, Warn, []string{
+			`Warn Missing handler "nvidia" (RuntimeClass "gpu") is not loaded on n1, the only node its scheduling.nodeSelector picks; it is loaded on g1, ruled out by selector, affinity, taints or size`}},
+		{"tainted nodes that lack it get no Pods unasked", ClassFacts{
+			Selected:  inventory.Coverage{Has: some("g1"), Lacks: some("master")},
+			Tolerated: inventory.Coverage{Has: some("g1")}}, Warn, nil},
+		{"tainted nodes have it, untainted ones lack it", ClassFacts{
+			Selected:  inventory.Coverage{Has: some("g1"), Lacks: some("n1")},
+			Tolerated: inventory.Coverage{Lacks: some("n1")}}, Warn, []string{
+			`Warn Partial handler "nvidia" (RuntimeClass "gpu") is loaded on 1 of the 2 nodes of this cluster; has it: g1; lacks it: n1; set scheduling.nodeSelector to nodes that have it`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.class.Ask = Ask{Handler: "nvidia", Class: "gpu"}
+			if diff := cmp.Diff(tt.want, tell(JudgeClass(tt.class, tt.missing))); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The longest names that Kubernetes allows must leave the point of a message
+// readable, and never make it longer than the API server takes.
+func TestMessagesOfLongNames(t *testing.T) {
+	long := strings.Repeat("é", 126)
+	nodes := some(long+"1", long+"2", long+"3", long+"4")
+	for _, coverage := range []inventory.Coverage{
+		{Lacks: nodes}, {Has: nodes, Lacks: nodes}, {Silent: nodes}, {}, {Has: nodes, Broken: nodes}, {Has: nodes, Expiring: nodes}, {Tainted: nodes},
+	} {
+		for _, f := range JudgePod(asks(long[:62], coverage)).Findings {
+			if len(f.Message) > MaxWarning || !utf8.ValidString(f.Message) || !strings.HasPrefix(f.Message, "handler ") {
+				t.Errorf("message of %d bytes: %q", len(f.Message), f.Message)
+			}
+			if !strings.Contains(f.Detail, "handler ") || len(f.Detail) < len(f.Message)-len("…") {
+				t.Errorf("detail holds less than the message: %q", f.Detail)
+			}
+		}
+	}
+}
+
+func TestVerdictAnswer(t *testing.T) {
+	pod := asks("a", inventory.Coverage{Lacks: some("n1")})
+	pod.Asks = append(pod.Asks, asks("b", inventory.Coverage{Has: some("n1"), Lacks: some("n2")}).Asks...)
+	verdict := JudgePod(pod)
+	response := respond(verdict)
+	if response.Allowed || response.Result.Code != 403 || !strings.HasPrefix(response.Result.Message, `handler "a"`) {
+		t.Errorf("the strictest finding decides: %+v", response)
+	}
+	if len(response.Warnings) != 1 || !strings.HasPrefix(response.Warnings[0], `handler "b"`) {
+		t.Errorf("the other is told all the same: %q", response.Warnings)
+	}
+	if got := response.AuditAnnotations["condition"]; got != "Missing,Partial" {
+		t.Errorf("audit annotation: %q", got)
+	}
+	if answer := respond(JudgePod(PodFacts{})); !answer.Allowed || answer.Warnings != nil || answer.AuditAnnotations != nil || answer.Result != nil {
+		t.Errorf("an answer with nothing to say says something: %+v", answer)
+	}
+}

@@ -1,0 +1,188 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/runtimegate/runtimegate/inventory"
+)
+
+// onePlainNode is a cluster whose only node has loaded runc.
+func onePlainNode() *inventory.Index {
+	index := inventory.NewIndex(inventory.DefaultOptions)
+	index.SetNode(&corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n1", CreationTimestamp: metav1.NewTime(reportNow.Add(-time.Hour))},
+		Status:     corev1.NodeStatus{RuntimeHandlers: []corev1.NodeRuntimeHandler{{Name: ""}, {Name: "runc"}}},
+	})
+	return index
+}
+
+func review(t *testing.T, reviewer Reviewer, operation admissionv1.Operation, object, old any) (Action, string) {
+	t.Helper()
+	request := &admissionv1.AdmissionRequest{Operation: operation}
+	for into, from := range map[*runtime.RawExtension]any{&request.Object: object, &request.OldObject: old} {
+		raw, err := json.Marshal(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		into.Raw = raw
+	}
+	response, err := reviewer.Review(context.Background(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case !response.Allowed:
+		return Deny, response.Result.Message
+	case len(response.Warnings) > 0:
+		return Warn, strings.Join(response.Warnings, "\n")
+	}
+	return Allow, ""
+}
+
+func TestPodReviewer(t *testing.T) {
+	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "runtimeclasses"}, "gpu")
+	nvidia := func(context.Context, string) (*nodev1.RuntimeClass, error) {
+		return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Handler: "nvidia"}, nil
+	}
+	failing := func(err error) func(context.Context, string) (*nodev1.RuntimeClass, error) {
+		return func(context.Context, string) (*nodev1.RuntimeClass, error) { return nil, err }
+	}
+	owned := func(apiVersion, kind string, controller bool) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "o", UID: "u", Controller: &controller}}
+		}
+	}
+	empty := ""
+	tests := []struct {
+		name      string
+		class     func(context.Context, string) (*nodev1.RuntimeClass, error)
+		change    func(*corev1.Pod)
+		operation admissionv1.Operation
+		want      Action
+		text      string
+	}{
+		{"its handler is missing", nvidia, nil, admissionv1.Create, Deny, `handler "nvidia" (RuntimeClass "gpu")`},
+		{"only the creation is judged", nvidia, nil, admissionv1.Update, Allow, ""},
+		{"no class is no question", failing(errors.New("asked")), func(p *corev1.Pod) { p.Spec.RuntimeClassName = nil }, admissionv1.Create, Allow, ""},
+		{"an empty class is none", failing(errors.New("asked")), func(p *corev1.Pod) { p.Spec.RuntimeClassName = &empty }, admissionv1.Create, Allow, ""},
+		{"the API server does not answer", failing(errors.New("connection refused")), nil, admissionv1.Create, Warn, `RuntimeClass "gpu" could not be read, so its handler was not checked: connection refused`},
+		{"the class is not there", failing(notFound), nil, admissionv1.Create, Warn, `RuntimeClass "gpu" does not exist`},
+		{"a Pod of a ReplicaSet is judged as a Pod", nvidia, owned("apps/v1", "ReplicaSet", true), admissionv1.Create, Deny, "nvidia"},
+		{"a Pod of a DaemonSet is let off", nvidia, owned("apps/v1", "DaemonSet", true), admissionv1.Create, Warn, "nvidia"},
+		{"an owner that is not its controller lets off nothing", nvidia, owned("apps/v1", "DaemonSet", false), admissionv1.Create, Deny, "nvidia"},
+		{"nor does another kind of that name", nvidia, owned("example.com/v1", "DaemonSet", true), admissionv1.Create, Deny, "nvidia"},
+		{"a mirror Pod is let off", nvidia, func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} }, admissionv1.Create, Warn, "nvidia"},
+		{"a critical Pod is let off", nvidia, func(p *corev1.Pod) { p.Spec.PriorityClassName = "system-node-critical" }, admissionv1.Create, Warn, "nvidia"},
+		{"the annotation asks for a handler of its own", nvidia, func(p *corev1.Pod) {
+			p.Spec.RuntimeClassName = nil
+			p.Annotations = map[string]string{UntrustedAnnotation: "true"}
+		}, admissionv1.Create, Warn, `handler "untrusted"`},
+		{"but only when it is true", nvidia, func(p *corev1.Pod) {
+			p.Spec.RuntimeClassName = nil
+			p.Annotations = map[string]string{UntrustedAnnotation: "false"}
+		}, admissionv1.Create, Allow, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			class := "gpu"
+			pod := &corev1.Pod{Spec: corev1.PodSpec{RuntimeClassName: &class}}
+			if tt.change != nil {
+				tt.change(pod)
+			}
+			decided := 0
+			reviewer := &PodReviewer{Index: onePlainNode(), Class: tt.class, Now: func() time.Time { return reportNow }, Decided: func(Verdict) { decided++ }}
+			got, told := review(t, reviewer, tt.operation, pod, nil)
+			if got != tt.want || !strings.Contains(told, tt.text) {
+				t.Errorf("%s %q; want %s with %q", got, told, tt.want, tt.text)
+			}
+			if tt.operation == admissionv1.Create && decided != 1 {
+				t.Errorf("counted %d times", decided)
+			}
+		})
+	}
+}
+
+func TestClassReviewer(t *testing.T) {
+	reviewer := &ClassReviewer{Index: onePlainNode(), Missing: Warn, Now: func() time.Time { return reportNow }, Decided: func(Verdict) {}}
+	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Handler: "nvidia"}
+	selecting := class.DeepCopy()
+	selecting.Scheduling = &nodev1.Scheduling{NodeSelector: map[string]string{"pool": "gpu"}}
+	labelled := class.DeepCopy()
+	labelled.Labels = map[string]string{"a": "b"}
+	tests := []struct {
+		name       string
+		operation  admissionv1.Operation
+		class, old *nodev1.RuntimeClass
+		want       Action
+		text       string
+	}{
+		{"created", admissionv1.Create, class, nil, Warn, "is not loaded on n1, the only node of this cluster"},
+		{"created, and selects no node", admissionv1.Create, selecting, nil, Warn, "there is no node its scheduling.nodeSelector picks now"},
+		{"changed in nothing that matters", admissionv1.Update, labelled, class, Allow, ""},
+		{"its scheduling changed", admissionv1.Update, selecting, class, Warn, "no node its scheduling.nodeSelector picks"},
+		{"deleted", admissionv1.Delete, nil, class, Allow, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, told := review(t, reviewer, tt.operation, tt.class, tt.old)
+			if got != tt.want || !strings.Contains(told, tt.text) {
+				t.Errorf("%s %q; want %s with %q", got, told, tt.want, tt.text)
+			}
+		})
+	}
+}
+
+type readerFunc func(obj client.Object) error
+
+func (f readerFunc) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	return f(obj)
+}
+
+func (readerFunc) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	panic("the webhook lists nothing")
+}
+
+// A class that is not in the cache may have been created a moment ago.
+func TestClassLookup(t *testing.T) {
+	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "runtimeclasses"}, "gpu")
+	found := func(handler string) readerFunc {
+		return func(obj client.Object) error {
+			obj.(*nodev1.RuntimeClass).Handler = handler
+			return nil
+		}
+	}
+	failing := func(err error) readerFunc { return func(client.Object) error { return err } }
+	tests := []struct {
+		name         string
+		cached, live readerFunc
+		handler      string
+		err          bool
+	}{
+		{"in the cache", found("cached"), failing(errors.New("asked")), "cached", false},
+		{"created a moment ago", failing(notFound), found("live"), "live", false},
+		{"not there", failing(notFound), failing(notFound), "", true},
+		{"the cache is at fault", failing(errors.New("not started")), found("live"), "", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			class, err := classLookup(tt.cached, tt.live)(context.Background(), "gpu")
+			if (err != nil) != tt.err || err == nil && class.Handler != tt.handler {
+				t.Errorf("%v, %v", class, err)
+			}
+		})
+	}
+}

@@ -1,8 +1,8 @@
 package config
 
 import (
-	"bytes"
 	"errors"
+	"reflect"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -31,15 +31,7 @@ func decode2(rt Runtime, data []byte) (f *file2, err error) {
 	defer catch(&err)
 	text := data
 	if rt.hasOldTOML() {
-		old, err := readOld(data)
-		if err == nil && old != nil {
-			if err = old.check(); err == nil {
-				var b bytes.Buffer
-				old.write(&b, "")
-				text = b.Bytes()
-			}
-		}
-		if err != nil {
+		if text, err = oldText(data, reflect.TypeFor[file2]()); err != nil {
 			return nil, wrap2(err)
 		}
 	}

@@ -119,7 +119,7 @@ func (l *loader) answer1(out *file1, err error) (dump DumpAnswer, daemon DaemonA
 	} else {
 		daemon = DaemonAnswer{State: Running, CRI: cri1(l.rt, p)}
 	}
-	return dump, required(daemon, out.RequiredPlugins, criName1(out.Version), runtimeCRI, imagesCRI)
+	return dump, required(l.rt, daemon, out, pluginID(out.Version))
 }
 
 // hasEmptyKey looks for a key that containerd 1.x can't write.
@@ -132,15 +132,45 @@ func hasEmptyKey(p *schema.Plugin) bool {
 	return false
 }
 
-// required applies required_plugins: without the first of the names, when the
-// CRI is off, and without any of the others, the daemon exits.
-func required(d DaemonAnswer, list []string, cri string, absent ...string) DaemonAnswer {
-	for _, name := range list {
-		if name == cri && d.State == CRIOff || slices.Contains(absent, name) {
-			return noStart(fmt.Errorf("required plugin [%s] not included: %s", name, d.Reason))
+// unlikely are plugins that are built in but skip themselves on a usual host:
+// they need a file system or a setting of their own.
+var unlikely = keySet(
+	"io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.blockfile", "io.containerd.snapshotter.v1.btrfs",
+	"io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs",
+)
+
+// required applies required_plugins: without one of them the daemon exits. id
+// is how the files name a plugin.
+func required[P any](rt Runtime, d DaemonAnswer, f *schema.File[P], id func(string) string) DaemonAnswer {
+	there := set{}
+	for name := range pluginTypes(rt) {
+		there[id(name)] = !unlikely[name]
+	}
+	for name, p := range f.ProxyPlugins {
+		kind := p.Type
+		if full, ok := proxyKinds[kind]; ok {
+			kind = full
+		}
+		there[id(kind+"."+name)] = true
+	}
+	for _, name := range f.DisabledPlugins {
+		there[name] = false
+	}
+	for _, name := range f.RequiredPlugins {
+		switch {
+		case name == id(oldCRI) && d.State == CRIOff:
+			return noStart(fmt.Errorf("required plugin %s does not come up: %s", name, d.Reason))
+		case !there[name]:
+			return noStart(fmt.Errorf("required plugin [%s] not included", name))
 		}
 	}
 	return d
+}
+
+// proxyKinds are the short names of the types of proxy plugins.
+var proxyKinds = map[string]string{
+	"snapshot": "io.containerd.snapshotter.v1", "content": "io.containerd.content.v1",
+	"sandbox": "io.containerd.sandbox.controller.v1", "diff": "io.containerd.differ.v1",
 }
 
 func cri1(rt Runtime, p *schema.Plugin) CRI {

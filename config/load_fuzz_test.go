@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -94,6 +95,6 @@ func FuzzOutline(f *testing.F) {
 				t.Fatalf("%q is at %d:%d of %d lines", m.path, m.at.line, m.at.column, lines)
 			}
 		}
-		_, _ = readOld(data)
+		_, _ = oldText(data, reflect.TypeFor[file2]())
 	})
 }

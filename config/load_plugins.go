@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -26,6 +27,11 @@ func decodePlugin2(rt Runtime, plugins map[string]any, name string, spans []span
 	text, err := toml.Marshal(data)
 	if err != nil {
 		return fail("%w", err)
+	}
+	if rt.hasOldTOML() {
+		if text, err = oldText(text, reflect.TypeOf(v).Elem()); err != nil {
+			return failPlain(err)
+		}
 	}
 	if err := toml.Unmarshal(text, v); err != nil {
 		return failPlain(crashOnDate(rt, err))

@@ -208,7 +208,7 @@ func (l *loader) daemon2(out *file2, p plugins2) DaemonAnswer {
 	default:
 		d = DaemonAnswer{State: Running, CRI: cri2(l.rt, p.runtime)}
 	}
-	return required(d, out.RequiredPlugins, oldCRI)
+	return required(l.rt, d, out, func(name string) string { return name })
 }
 
 func (l *loader) validate2(out *file2, p plugins2) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -19,9 +18,9 @@ import (
 //   - a dotted key may extend a table that only a longer header made,
 //   - inline tables in several lines or with a comma at the end, and the
 //     escape \x, which came with TOML 1.1, are errors,
-//   - [[x]] is an error for a top-level x that is a map,
-//   - a dotted key through a field that is no table crashes, and up to 2.2 a
-//     date in a field that is none does.
+//   - a header that ends at a field which is no table is nothing, and one that
+//     goes on below such a field crashes,
+//   - up to 2.2 a date in a field that is none crashes.
 //
 // One difference is left: the older library takes a malformed number (1e, .5)
 // below a key that containerd does not know.
@@ -88,7 +87,7 @@ func (n *oldNode) add(name string, c *oldNode) *oldNode {
 
 // readOld checks a document as the older library does. It returns nothing for
 // one that the parser refuses: that is left to the decoder.
-func readOld(data []byte) (*oldNode, error) {
+func readOld(data []byte, t reflect.Type) (*oldNode, error) {
 	if err := checkTOML10(data); err != nil {
 		return nil, err
 	}
@@ -106,7 +105,7 @@ func readOld(data []byte) (*oldNode, error) {
 		case expr.Kind != unstable.KeyValue:
 			current.close()
 			current, err = root.header(expr)
-			skip = !knownTable(reflect.TypeFor[file2](), keyNames(expr))
+			skip = !knownTable(t, keyNames(expr))
 		case !skip:
 			err = current.keyValue(expr, p.Raw(expr.Raw))
 		}
@@ -118,26 +117,6 @@ func readOld(data []byte) (*oldNode, error) {
 		return nil, nil
 	}
 	return root, nil
-}
-
-// knownTable tells whether a header leads to something in a type.
-func knownTable(t reflect.Type, names []string) bool {
-	for len(names) > 0 {
-		switch t.Kind() {
-		case reflect.Map:
-			t = t.Elem()
-		case reflect.Struct:
-			i := slices.IndexFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return foldEqual(f.Tag.Get("toml"), names[0]) })
-			if i < 0 {
-				return false
-			}
-			t = t.Field(i).Type
-		default:
-			return true
-		}
-		names = names[1:]
-	}
-	return true
 }
 
 // close ends the table: what dotted keys made in it can't be extended any more.
@@ -284,23 +263,4 @@ func tomlKey(name string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-// topMaps are the keys of the top level that are maps.
-var topMaps = []string{"plugins", "proxy_plugins", "timeouts", "stream_processors"}
-
-// topScalars are the keys of the top level that are no tables.
-var topScalars = []string{"version", "root", "state", "temp", "oom_score", "disabled_plugins", "required_plugins", "imports"}
-
-// check finds what only the decoder of the older library refuses.
-func (n *oldNode) check() error {
-	for name, c := range n.children {
-		if c.kind == oldArray && slices.ContainsFunc(topMaps, func(m string) bool { return foldEqual(m, name) }) {
-			return fmt.Errorf("toml: cannot decode TOML array table into %s", name)
-		}
-		if c.kind == oldTable && c.byKey && slices.ContainsFunc(topScalars, func(m string) bool { return foldEqual(m, name) }) {
-			return crash(fmt.Errorf("containerd crashes (a Go panic) while it reads this: %s is no table", name))
-		}
-	}
-	return nil
 }

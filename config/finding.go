@@ -46,6 +46,7 @@ const (
 	CodeSectionReplaced      = "SectionReplaced"
 	CodeShimNotExecutable    = "ShimNotExecutable"
 	CodeShimNotFound         = "ShimNotFound"
+	CodeTwoNames             = "TwoPluginNames"
 	CodeUnknownPlugin        = "UnknownPlugin"
 	CodeUnreferencable       = "UnreferencableHandler"
 	CodeWrongParentTable     = "WrongParentTable"
@@ -93,6 +94,7 @@ func (l *loader) findings(r *Result, passed []*File) []Finding {
 	f.replacedBuiltin()
 	f.imports()
 	f.versions()
+	f.twoNames()
 	f.generated()
 	slices.SortStableFunc(f.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), cmp.Compare(order(a.Code), order(b.Code)),

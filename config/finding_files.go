@@ -65,6 +65,22 @@ func (f *finder) versions() {
 	}
 }
 
+// twoNames reports files of version 0 or 1 that have the CRI plugin under two
+// names.
+func (f *finder) twoNames() {
+	if f.rt.Name != Containerd || f.rt.class() == classA {
+		return
+	}
+	for _, file := range f.files {
+		short, ok := file.doc.below("plugins", shortCRI)
+		if _, both := file.doc.below("plugins", oldCRI); !ok || !both || file.Version > 1 {
+			continue
+		}
+		f.add(CodeTwoNames, Warning, Place{file.Path, short.at.line}, "", fmt.Sprintf("keep %s only, and write version = 2", quoteKey(oldCRI)),
+			"this file has the CRI plugin as %q and as %q: containerd takes one of the two, by chance at each start", shortCRI, oldCRI)
+	}
+}
+
 // hasLost tells whether a handler got lost in the migration.
 func (f *finder) hasLost() bool {
 	return slices.ContainsFunc(f.r.Handlers, func(h HandlerReport) bool {

@@ -174,6 +174,10 @@ var findingTests = map[string]findingTest{
 		"2.4.2", map[string]string{main: "version = 3\nimports = [\"conf.d/*\"]\n" + nv2, drop: "version = 3\n" + nv2},
 		[]string{"Info DuplicateOwner 99-nvidia.toml:2 nvidia"}, true,
 	},
+	"two names for the plugin in a version 1 file": {
+		"2.4.2", map[string]string{main: "[plugins.cri]\n" + nv1},
+		[]string{"Warning TwoPluginNames config.toml:1 "}, false,
+	},
 	"CRI-O: the wrong folder": {
 		"cri-o 1.33.0", map[string]string{"/etc/crio/crio.conf": "", "/etc/crio/conf.d/nv.toml": "[crio.runtime.runtimes.nvidia]\nruntime_path = \"/x\"\n"},
 		[]string{"Warning NotImported nv.toml:1 nvidia"}, false,

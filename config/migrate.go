@@ -46,10 +46,12 @@ func fullPluginName(name string) string {
 }
 
 // renamePlugins does to a file what the step from config version 1 to 2 does.
+// When a file has two names for one plugin, containerd takes the one that comes
+// last in the order of a Go map: either, by chance. Here it is the full name.
 func renamePlugins(f *file2) {
 	plugins := make(map[string]any, len(f.Plugins))
-	for name, v := range f.Plugins {
-		plugins[fullPluginName(name)] = v
+	for _, name := range sortedKeys(f.Plugins) {
+		plugins[fullPluginName(name)] = f.Plugins[name]
 	}
 	f.Plugins = plugins
 	for _, list := range [][]string{f.DisabledPlugins, f.RequiredPlugins} {

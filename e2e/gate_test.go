@@ -117,7 +117,7 @@ const podOfNoClass = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "
 
 // review is an AdmissionReview of a Pod's or RuntimeClass's creation.
 func review(object string) string {
-	return `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+	return `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"kind": {"group": "", "version": "v1", "kind": "Pod"},
 		"uid": "1", "operation": "CREATE", "object": ` + object + `}}`
 }
 

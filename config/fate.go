@@ -237,7 +237,20 @@ func (l *loader) sumUp(origins []Origin, loaded bool, r *Result) Fate {
 }
 
 func (l *loader) programs(rep *HandlerReport) {
-	rep.Runnability = l.prober().Probe(rep.Handler)
+	// Most handlers of a node share their shim: each kind is looked at once.
+	key := rep.Handler
+	if l.rt.Name == Containerd {
+		key.Name = ""
+	}
+	found, ok := l.probed[key]
+	if !ok {
+		found = l.prober().Probe(rep.Handler)
+		if l.probed == nil {
+			l.probed = map[Handler]Runnability{}
+		}
+		l.probed[key] = found
+	}
+	rep.Runnability = found
 }
 
 // Final is what the runtime would have: the daemon's view where it runs.

@@ -103,6 +103,8 @@ type loader struct {
 	// partial is set when the load ended at a file that is not there, which
 	// "config dump" of containerd 2.x takes for the end of the files.
 	partial bool
+	// probed are the programs of handlers that were looked at.
+	probed map[Handler]Runnability
 }
 
 // loadFailure is a failure of the runtime's own: exit code and message.

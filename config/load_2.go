@@ -29,17 +29,39 @@ func defaults2(rt Runtime) *file2 {
 // of, are nothing to it.
 func decode2(rt Runtime, data []byte) (f *file2, err error) {
 	defer catch(&err)
-	text := data
 	if rt.hasOldTOML() {
-		if text, err = oldText(data, reflect.TypeFor[file2]()); err != nil {
-			return nil, wrap2(err)
-		}
+		return decodeOld(rt, data)
 	}
-	f = &file2{}
-	if err = toml.Unmarshal(text, f); err == nil {
+	return decodeText(rt, data, data)
+}
+
+// decodeText decodes text, which stands for data.
+func decodeText(rt Runtime, data, text []byte) (*file2, error) {
+	f := &file2{}
+	err := toml.Unmarshal(text, f)
+	if err == nil {
 		err = checkTopKeys(rt, data, func(v any) error { return toml.Unmarshal(text, v) })
 	}
 	return f, wrap2(crashOnDate(rt, err))
+}
+
+// decodeOld decodes as the older library does: what that refuses is found
+// first, and what the newer one refuses is written anew for it.
+func decodeOld(rt Runtime, data []byte) (*file2, error) {
+	t := reflect.TypeFor[file2]()
+	root, err := readOld(data, t)
+	if err != nil {
+		return nil, wrap2(err)
+	}
+	f, err := decodeText(rt, data, data)
+	if err == nil || root == nil {
+		return f, err
+	}
+	text, err := root.text(t)
+	if err != nil {
+		return nil, wrap2(err)
+	}
+	return decodeText(rt, data, text)
 }
 
 func wrap2(err error) error {
@@ -78,10 +100,10 @@ func (l *loader) load2() (*file2, error) {
 		imports := file.Imports
 		if l.rt.class() == classB {
 			if file.Version == 0 || file.Version == 1 {
-				err = migrateTo(file, out.Version, newest)
+				err = migrateTo(file, out.Version, newest, f.doc.plugins())
 			}
 		} else {
-			err = migrateFile(l.rt, file, out.Version)
+			err = migrateFile(l.rt, file, out.Version, f.doc.plugins())
 		}
 		if err != nil {
 			return nil, crash(err)
@@ -123,9 +145,9 @@ func validate2(last string, out *file2, newest int) error {
 // migrateFile brings one file to the target version as containerd 2.3 and
 // later do before the merge: each step migrates the plugins' sections too,
 // those of disabled plugins included.
-func migrateFile(rt Runtime, f *file2, target int) error {
+func migrateFile(rt Runtime, f *file2, target int, order []string) error {
 	for v := f.Version; v < target; v++ {
-		if err := migrateTo(f, v+1, rt.configVersion()); err != nil {
+		if err := migrateTo(f, v+1, rt.configVersion(), order); err != nil {
 			return err
 		}
 		if v >= rt.configVersion() {

@@ -11,12 +11,14 @@ import (
 	"github.com/runtimegate/runtimegate/config/schema"
 )
 
-// decodePlugin2 decodes a plugin's section over its defaults in v as
-// containerd 2.x does: written out as TOML again, and read back.
-func decodePlugin2(rt Runtime, plugins map[string]any, name string, spans []span, v any) (err error) {
+// decodePlugin2 decodes a plugin's section over its defaults as containerd 2.x
+// does: written out as TOML again, and read back. defaults makes a pointer to
+// them.
+func decodePlugin2(rt Runtime, plugins map[string]any, name string, spans []span, defaults func() any) (v any, err error) {
+	v = defaults()
 	data, ok := plugins[name]
 	if !ok {
-		return nil
+		return v, nil
 	}
 	defer catch(&err)
 	if table, ok := data.(map[string]any); ok {
@@ -26,17 +28,20 @@ func decodePlugin2(rt Runtime, plugins map[string]any, name string, spans []span
 	}
 	text, err := toml.Marshal(data)
 	if err != nil {
-		return fail("%w", err)
+		return nil, fail("%w", err)
 	}
-	if rt.hasOldTOML() {
-		if text, err = oldText(text, reflect.TypeOf(v).Elem()); err != nil {
-			return failPlain(err)
+	err = toml.Unmarshal(text, v)
+	if err != nil && rt.hasOldTOML() {
+		// Nothing that the newer library takes here is more to the older one.
+		if text, err = oldText(text, reflect.TypeOf(v).Elem()); err == nil {
+			v = defaults()
+			err = toml.Unmarshal(text, v)
 		}
 	}
-	if err := toml.Unmarshal(text, v); err != nil {
-		return failPlain(crashOnDate(rt, err))
+	if err != nil {
+		return nil, failPlain(crashOnDate(rt, err))
 	}
-	return nil
+	return v, nil
 }
 
 func failPlain(err error) error {
@@ -83,28 +88,32 @@ func decodePlugins2(rt Runtime, out *file2) (p plugins2, err error) {
 	disabled := keySet(out.DisabledPlugins...)
 	err = checkOthers(pluginTypes(rt), sortedKeys(out.Plugins), out.DisabledPlugins, func(name string) string { return name },
 		func(section string, v any) error {
-			return decodePlugin2(rt, out.Plugins, section, nil, v)
+			_, err := decodePlugin2(rt, out.Plugins, section, nil, func() any { return reflect.New(reflect.TypeOf(v).Elem()).Interface() })
+			return err
 		})
 	if err != nil {
 		return p, err
 	}
 	if !disabled[runtimeCRI] {
-		p.runtime = defaultRuntimePlugin(rt)
-		if err = decodePlugin2(rt, out.Plugins, runtimeCRI, runtime2Spans, p.runtime); err != nil {
+		v, err := decodePlugin2(rt, out.Plugins, runtimeCRI, runtime2Spans, func() any { return defaultRuntimePlugin(rt) })
+		if err != nil {
 			return p, err
 		}
+		p.runtime = v.(*schema.RuntimePlugin)
 	}
 	if !disabled[imagesCRI] {
-		p.images = defaultImagePlugin()
-		if err = decodePlugin2(rt, out.Plugins, imagesCRI, images2Spans, p.images); err != nil {
+		v, err := decodePlugin2(rt, out.Plugins, imagesCRI, images2Spans, func() any { return defaultImagePlugin() })
+		if err != nil {
 			return p, err
 		}
+		p.images = v.(*schema.ImagePlugin)
 	}
 	if !disabled[oldCRI] {
-		p.server = defaultServerPlugin()
-		if err = decodePlugin2(rt, out.Plugins, oldCRI, nil, p.server); err != nil {
+		v, err := decodePlugin2(rt, out.Plugins, oldCRI, nil, func() any { return defaultServerPlugin() })
+		if err != nil {
 			return p, err
 		}
+		p.server = v.(*schema.ServerPlugin)
 	}
 	return p, nil
 }

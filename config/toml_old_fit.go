@@ -15,11 +15,15 @@ func oldText(data []byte, t reflect.Type) ([]byte, error) {
 	if err != nil || root == nil {
 		return data, err
 	}
-	if err := root.fit(t); err != nil {
+	return root.text(t)
+}
+
+func (n *oldNode) text(t reflect.Type) ([]byte, error) {
+	if err := n.fit(t); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	root.write(&b, "")
+	n.write(&b, "")
 	return b.Bytes(), nil
 }
 
@@ -100,25 +104,26 @@ func (n *oldNode) remove(name string) {
 
 // fieldType is the type that a key of a table decodes into.
 func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t = elem(t)
 	switch t.Kind() {
 	case reflect.Map:
-		t = t.Elem()
+		return elem(t.Elem()), true
 	case reflect.Struct:
-		i := slices.IndexFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
-			return len(f.Index) == 1 && foldEqual(f.Tag.Get("toml"), name)
-		})
-		if i < 0 {
-			return nil, false
+		for i := range t.NumField() {
+			if f := t.Field(i); foldEqual(f.Tag.Get("toml"), name) {
+				return elem(f.Type), true
+			}
 		}
-		t = reflect.VisibleFields(t)[i].Type
+		return nil, false
 	}
+	return t, true
+}
+
+func elem(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	return t, true
+	return t
 }
 
 // knownTable tells whether a header leads to something in a type.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -131,7 +132,7 @@ func (o *outline) keyValue(table []string, n *unstable.Node, depth int) {
 	}
 }
 
-func foldEqual(a, b string) bool { return bytes.EqualFold([]byte(a), []byte(b)) }
+func foldEqual(a, b string) bool { return strings.EqualFold(a, b) }
 
 func (o *outline) position(offset int) position {
 	line := sort.SearchInts(o.newlines, offset)
@@ -173,4 +174,15 @@ func (o *outline) below(path ...string) (mark, bool) {
 		}
 	}
 	return mark{}, false
+}
+
+// plugins are the names of the plugins with sections, in order.
+func (o *outline) plugins() []string {
+	var names []string
+	for _, m := range o.marks {
+		if len(m.path) > 1 && foldEqual(m.path[0], "plugins") && !slices.Contains(names, m.path[1]) {
+			names = append(names, m.path[1])
+		}
+	}
+	return names
 }

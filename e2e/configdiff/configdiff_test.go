@@ -125,7 +125,7 @@ func compare(t *testing.T, program, version, dir string, tree Tree) (string, int
 	got, reason := askLoader(t, version, dir)
 	// containerd 2.x picks by chance between two names of a plugin in a file of
 	// version 0 or 1: any of its answers will do.
-	for range 8 {
+	for range 20 {
 		if cmp.Equal(want, got) {
 			break
 		}

@@ -51,7 +51,7 @@ func checkTopKeys(rt Runtime, data []byte, decode func(v any) error) error {
 
 // Keys of the CRI plugin in 1.6 and 1.7. The sections of 1.x have some keys of
 // 2.x in the schema they share.
-var plugin1Spans = append([]span{
+var plugin1Spans = withParents(append([]span{
 	since(1, 7, "containerd", "ignore_blockio_not_enabled_errors"),
 	since(1, 7, "cni", "setup_serially"),
 	since(1, 7, "enable_cdi"),
@@ -60,7 +60,19 @@ var plugin1Spans = append([]span{
 	since(1, 7, "image_pull_with_sync_fs"),
 	since(2, 0, "cni", "bin_dirs"),
 	since(2, 0, "cni", "use_internal_loopback"),
-}, handler1Spans()...)
+}, handler1Spans()...))
+
+// withParents adds the keys as go-toml 1 finds them in the parent of a table
+// that is absent.
+func withParents(spans []span) []span {
+	for _, s := range spans {
+		if s.path[0] == "containerd" || s.path[0] == "cni" {
+			s.path = s.path[1:]
+			spans = append(spans, s)
+		}
+	}
+	return spans
+}
 
 // handler1Spans are keys of a handler, wherever 1.x has one.
 func handler1Spans() []span {

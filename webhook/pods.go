@@ -24,7 +24,9 @@ type PodReviewer struct {
 	// Class finds a RuntimeClass by name. It has asked the API server before it
 	// says that there is none.
 	Class func(ctx context.Context, name string) (*nodev1.RuntimeClass, error)
-	Now   func() time.Time
+	// LiveClass asks the API server. It is called before a Pod is denied.
+	LiveClass func(ctx context.Context, name string) (*nodev1.RuntimeClass, error)
+	Now       func() time.Time
 	// Decided is told of each verdict.
 	Decided func(Verdict)
 }
@@ -46,15 +48,29 @@ func (r *PodReviewer) Review(ctx context.Context, req *admissionv1.AdmissionRequ
 	return respond(verdict), nil
 }
 
+// judge judges a Pod. A handler cannot be changed, so that a class is mended by
+// deleting it and making it anew, often in one go with its Pods: before a
+// denial the class is read live, since the cache may have the one before.
 func (r *PodReviewer) judge(ctx context.Context, pod *corev1.Pod) Verdict {
+	verdict, cached := r.judgeBy(ctx, pod, r.Class)
+	if cached == nil || verdict.Action() != Deny {
+		return verdict
+	}
+	verdict, _ = r.judgeBy(ctx, pod, r.LiveClass)
+	return verdict
+}
+
+// judgeBy judges a Pod by the class that a look-up finds, and returns both.
+func (r *PodReviewer) judgeBy(ctx context.Context, pod *corev1.Pod, find func(context.Context, string) (*nodev1.RuntimeClass, error)) (Verdict, *nodev1.RuntimeClass) {
 	facts := PodFacts{Lenient: leniency(pod)}
+	var class *nodev1.RuntimeClass
 	var unread *Finding
 	if name := pod.Spec.RuntimeClassName; name != nil && *name != "" {
-		class, err := r.Class(ctx, *name)
-		switch {
-		case err != nil:
+		found, err := find(ctx, *name)
+		if err != nil {
 			unread = tellUnread(*name, err)
-		default:
+		} else {
+			class = found
 			facts.Asks = append(facts.Asks, r.ask(pod, askOf(class)))
 		}
 	}
@@ -63,7 +79,7 @@ func (r *PodReviewer) judge(ctx context.Context, pod *corev1.Pod) Verdict {
 	}
 	verdict := JudgePod(facts)
 	verdict.add(unread)
-	return verdict
+	return verdict, class
 }
 
 func (r *PodReviewer) ask(pod *corev1.Pod, ask Ask) PodAsk {

@@ -135,7 +135,7 @@ func TestPodReviewer(t *testing.T) {
 				tt.change(pod)
 			}
 			decided := 0
-			reviewer := &PodReviewer{Index: andTaintedGPUNode(onePlainNode()), Class: tt.class, Now: func() time.Time { return reportNow }, Decided: func(Verdict) { decided++ }}
+			reviewer := &PodReviewer{Index: andTaintedGPUNode(onePlainNode()), Class: tt.class, LiveClass: tt.class, Now: func() time.Time { return reportNow }, Decided: func(Verdict) { decided++ }}
 			got, told := review(t, reviewer, tt.operation, pod, nil)
 			if got != tt.want || !strings.Contains(told, tt.text) {
 				t.Errorf("%s %q; want %s with %q", got, told, tt.want, tt.text)
@@ -187,6 +187,40 @@ func (readerFunc) List(context.Context, client.ObjectList, ...client.ListOption)
 	panic("the webhook lists nothing")
 }
 
+// A class is mended by deleting it and making it anew; the cache may still have
+// the one before.
+func TestPodIsNotDeniedForAnOldClass(t *testing.T) {
+	class := func(handler string) func(context.Context, string) (*nodev1.RuntimeClass, error) {
+		return func(context.Context, string) (*nodev1.RuntimeClass, error) {
+			return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "plain"}, Handler: handler}, nil
+		}
+	}
+	silent := func(context.Context, string) (*nodev1.RuntimeClass, error) { return nil, errors.New("no answer") }
+	name := "plain"
+	pod := &corev1.Pod{Spec: corev1.PodSpec{RuntimeClassName: &name}}
+	tests := []struct {
+		name         string
+		cached, live func(context.Context, string) (*nodev1.RuntimeClass, error)
+		want         Action
+		text         string
+	}{
+		{"mended", class("rnuc"), class("runc"), Allow, ""},
+		{"not mended", class("rnuc"), class("rnuc"), Deny, `did you mean "runc"?`},
+		{"mended into another mistake", class("rnuc"), class("kata"), Deny, `handler "kata"`},
+		{"nobody answers", class("rnuc"), silent, Warn, "could not be read, so its handler was not checked: no answer"},
+		{"nothing to deny, nobody is asked", class("runc"), func(context.Context, string) (*nodev1.RuntimeClass, error) { panic("asked") }, Allow, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			reviewer := &PodReviewer{Index: onePlainNode(), Class: tt.cached, LiveClass: tt.live, Now: func() time.Time { return reportNow }, Decided: func(Verdict) {}}
+			got, told := review(t, reviewer, admissionv1.Create, pod, nil)
+			if got != tt.want || !strings.Contains(told, tt.text) {
+				t.Errorf("%s %q; want %s with %q", got, told, tt.want, tt.text)
+			}
+		})
+	}
+}
+
 // A class that is not in the cache may have been created a moment ago.
 func TestClassLookup(t *testing.T) {
 	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "runtimeclasses"}, "gpu")
@@ -210,7 +244,7 @@ func TestClassLookup(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			class, err := classLookup(tt.cached, tt.live)(context.Background(), "gpu")
+			class, err := orLive(classesOf(tt.cached), classesOf(tt.live))(context.Background(), "gpu")
 			if (err != nil) != tt.err || err == nil && class.Handler != tt.handler {
 				t.Errorf("%v, %v", class, err)
 			}

@@ -51,12 +51,14 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err := metrics.Registry.Register(decisions); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
+	live := classesOf(mgr.GetAPIReader())
 	reviewers := map[string]Reviewer{
 		PodsPath: &PodReviewer{
-			Index:   index,
-			Class:   classLookup(mgr.GetCache(), mgr.GetAPIReader()),
-			Now:     time.Now,
-			Decided: count("pods"),
+			Index:     index,
+			Class:     orLive(classesOf(mgr.GetCache()), live),
+			LiveClass: live,
+			Now:       time.Now,
+			Decided:   count("pods"),
 		},
 		ClassesPath: &ClassReviewer{
 			Index:   index,

@@ -251,7 +251,7 @@ func (r *report) judge(t *testing.T, path string) (Action, string) {
 			objects = append(objects, class)
 		}
 	} else {
-		reviewer = &PodReviewer{Index: r.index, Class: r.class, Now: func() time.Time { return reportNow }, Decided: func(Verdict) {}}
+		reviewer = &PodReviewer{Index: r.index, Class: r.class, LiveClass: r.class, Now: func() time.Time { return reportNow }, Decided: func(Verdict) {}}
 		objects = append(objects, r.admitted(readPod(t, path)))
 	}
 	action, told := Allow, ""

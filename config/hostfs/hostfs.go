@@ -56,16 +56,16 @@ func (f *FS) walk(name string, follow bool) (string, fs.FileInfo, error) {
 	if strings.ContainsRune(name, 0) {
 		return bad(syscall.EINVAL)
 	}
-	todo := split(name)
+	pending := split(name)
 	slash := strings.HasSuffix(name, "/")
 	at := "."
 	info, err := f.lstat(at)
 	if err != nil {
 		return bad(bare(err))
 	}
-	for links := 0; len(todo) > 0; {
-		elem := todo[0]
-		todo = todo[1:]
+	for links := 0; len(pending) > 0; {
+		elem := pending[0]
+		pending = pending[1:]
 		if !info.IsDir() {
 			return bad(syscall.ENOTDIR)
 		}
@@ -77,7 +77,7 @@ func (f *FS) walk(name string, follow bool) (string, fs.FileInfo, error) {
 		if info, err = f.lstat(at); err != nil {
 			return bad(bare(err))
 		}
-		if info.Mode()&fs.ModeSymlink == 0 || f.links == nil || (len(todo) == 0 && !follow && !slash) {
+		if info.Mode()&fs.ModeSymlink == 0 || f.links == nil || (len(pending) == 0 && !follow && !slash) {
 			continue
 		}
 		if links++; links > maxLinks {
@@ -91,7 +91,7 @@ func (f *FS) walk(name string, follow bool) (string, fs.FileInfo, error) {
 		if path.IsAbs(target) {
 			at = "."
 		}
-		todo = append(split(target), todo...)
+		pending = append(split(target), pending...)
 		if info, err = f.lstat(at); err != nil {
 			return bad(bare(err))
 		}

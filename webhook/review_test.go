@@ -112,7 +112,9 @@ func FuzzReviewHandler(f *testing.F) {
 	index := inventory.NewIndex(inventory.DefaultOptions)
 	index.SetNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{
 		RuntimeHandlers: []corev1.NodeRuntimeHandler{{Name: "runc"}}}})
-	class := func(context.Context, string) (*nodev1.RuntimeClass, error) { return &nodev1.RuntimeClass{Handler: "h"}, nil }
+	class := func(context.Context, string) (*nodev1.RuntimeClass, error) {
+		return &nodev1.RuntimeClass{Handler: "h"}, nil
+	}
 	reviewer := &PodReviewer{Index: index, Class: class, LiveClass: class, Now: time.Now, Decided: func(Verdict) {}}
 	handler := &reviewHandler{reviewer: reviewer, ready: func() bool { return true }, log: logr.Discard()}
 	pod := `{"spec":{"runtimeClassName":"c","nodeSelector":{"a":"b"},"tolerations":[{"operator":"Gt","value":"x"}],"containers":[{"resources":{"requests":{"cpu":"1"}}}],` +

@@ -50,6 +50,7 @@ func readRuntimeClasses(path string, recursive bool, stdin io.Reader) ([]runtime
 		return readManifestFile(path)
 	}
 	var classes []runtimeClass
+	files := 0
 	// WalkDir goes in lexical order.
 	err = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -66,10 +67,15 @@ func readRuntimeClasses(path string, recursive bool, stdin io.Reader) ([]runtime
 		default:
 			return nil
 		}
+		files++
 		more, err := readManifestFile(file)
 		classes = append(classes, more...)
 		return err
 	})
+	if err == nil && files == 0 {
+		// A wrong folder must not pass for one in which all is well.
+		return nil, fmt.Errorf("-f %s: no .yaml, .yml or .json file in it (-R looks into the folders below)", path)
+	}
 	return classes, err
 }
 
@@ -103,6 +109,9 @@ func readManifest(r io.Reader, name string) ([]runtimeClass, error) {
 		}
 	default:
 		err = m.yaml(data)
+	}
+	if err == nil && m.objects == 0 {
+		return nil, fmt.Errorf("%s: holds no Kubernetes object; expected manifests of RuntimeClasses", name)
 	}
 	return m.classes, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -78,11 +79,11 @@ func (o *reportOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	restConfig, err := o.cluster.ToRESTConfig()
+	restConfig, err := clusterConfig(o.cluster)
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return err
 	}
-	restConfig.Timeout = clusterTimeout
+	restConfig.Timeout = cmp.Or(restConfig.Timeout, clusterTimeout)
 	c, err := client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
 		return fmt.Errorf("reach the cluster: %w", err)

@@ -102,6 +102,9 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
+	if o.inventory.StaleAfter <= 0 || o.inventory.NodeSettle < 0 || o.shutdownDelay < 0 {
+		return errors.New("--stale-after must be above 0, --node-settle and --shutdown-delay not below 0")
+	}
 	options, err := o.managerOptions(log)
 	if err != nil {
 		return err

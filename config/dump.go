@@ -34,6 +34,7 @@ const (
 	CRIAbsent
 )
 
+// String returns the name of the state.
 func (s DumpState) String() string {
 	return [...]string{"CRIOn", "CRIDisabled", "CRIAbsent"}[s]
 }
@@ -87,6 +88,7 @@ const (
 	Absent
 )
 
+// String returns the name of the answer.
 func (p Presence) String() string {
 	return [...]string{"Unknown", "Present", "Absent"}[p]
 }

@@ -98,6 +98,10 @@ func (x *Index) Coverage(p *Placement, handler string, now time.Time) Coverage {
 	for name, n := range x.nodes {
 		known := n.knowledge(handler, now, &x.options)
 		obstacle, taint := p.obstacle(n.object)
+		if obstacle == notTolerated && n.isYoung(now, &x.options) {
+			// Start-up taints have any name, and go when the node has settled.
+			obstacle, known = none, UnknownYoung
+		}
 		if obstacle == none || obstacle == notListed && known != Lacks {
 			c.nodes(known).add(name)
 			if known == Has && n.isFresh(now, &x.options) {

@@ -52,11 +52,9 @@ func report(node string, renewed metav1.Time, handlers ...string) *v1alpha1.Node
 	return r
 }
 
-func anywhere() *Placement { return ClassPlacement(nil, nil, true) }
-
 // knowledge asks an index of one node about the handler nvidia.
 func knowledge(x *Index) Knowledge {
-	c := x.Coverage(anywhere(), "nvidia", now)
+	c := x.Coverage(ClassPlacement(nil, nil, false), "nvidia", now)
 	for _, k := range []Knowledge{Has, Lacks, UnknownSilent, UnknownStale, UnknownYoung} {
 		if c.nodes(k).Count == 1 {
 			return k
@@ -69,6 +67,13 @@ func TestKnowledge(t *testing.T) {
 	fresh, stale := ago(5*time.Minute), ago(16*time.Minute)
 	unproven := report("n", fresh, "runc")
 	unproven.Spec.Findings = []v1alpha1.Finding{{Code: v1alpha1.FindingDumpNotProof}}
+	dump := report("n", fresh, "runc")
+	dump.Spec.Source = v1alpha1.SourceConfigDump
+	dumpWith := report("n", fresh, "nvidia")
+	dumpWith.Spec.Source = v1alpha1.SourceConfigDump
+	gpuTaint := func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: "starting", Effect: corev1.TaintEffectNoSchedule}}
+	}
 	tests := []struct {
 		name   string
 		node   *corev1.Node
@@ -94,6 +99,13 @@ func TestKnowledge(t *testing.T) {
 		{"a young node may be installing", oldNode("n", created(ago(9*time.Minute))), report("n", ago(0), "runc"), UnknownYoung},
 		{"so may one that the kubelet tells of", oldNode("n", lists("runc"), created(ago(9*time.Minute))), nil, UnknownYoung},
 		{"a young node that has it has it", oldNode("n", created(ago(9*time.Minute))), report("n", ago(0), "nvidia"), Has},
+		{"a dump is all there is", oldNode("n"), dump, Lacks},
+		{"the kubelet of the running runtime knows better than a dump", oldNode("n", lists("nvidia")), dump, Has},
+		{"also that it is not loaded yet", oldNode("n", lists("runc")), dumpWith, Lacks},
+		{"a node that is not ready may load what its dump lacks", oldNode("n", notReady), dump, UnknownSilent},
+		{"a report from the future", oldNode("n"), report("n", ago(-6*time.Minute), "runc"), UnknownStale},
+		{"a clock that is a little ahead", oldNode("n"), report("n", ago(-4*time.Minute), "runc"), Lacks},
+		{"a young node behind its start-up taint", oldNode("n", created(ago(time.Minute)), lists("nvidia"), gpuTaint), nil, UnknownYoung},
 		{"a node that has settled", oldNode("n", created(ago(10*time.Minute))), report("n", ago(0), "runc"), Lacks},
 	}
 	for _, tt := range tests {

@@ -46,6 +46,8 @@ type node struct {
 	renewed  time.Time
 	// unproven: a handler that is not reported may be loaded all the same.
 	unproven bool
+	// fromDump: the report is of files, not of the running runtime.
+	fromDump bool
 	// broken are the reported handlers whose shim or binary is missing, and
 	// expiring those that the next start of the runtime would not load.
 	broken, expiring map[string]bool
@@ -78,11 +80,12 @@ func (n *node) setObject(object *corev1.Node) {
 // setReport takes over a new state of the NodeRuntime; nil when it is gone.
 func (n *node) setReport(report *v1alpha1.NodeRuntime) {
 	n.reported, n.renewed, n.unproven = nil, time.Time{}, false
-	n.broken, n.expiring = nil, nil
+	n.broken, n.expiring, n.fromDump = nil, nil, false
 	if report == nil {
 		return
 	}
 	n.renewed = report.Spec.RenewedAt.Time
+	n.fromDump = report.Spec.Source == v1alpha1.SourceConfigDump
 	for i := range report.Spec.Handlers {
 		handler := &report.Spec.Handlers[i]
 		n.reported = append(n.reported, handler.Name)
@@ -104,9 +107,19 @@ func (n *node) setReport(report *v1alpha1.NodeRuntime) {
 // handlers returns what is known to be loaded at the time now, best source
 // first, and whether a handler that is not among them is known to be missing.
 func (n *node) handlers(now time.Time, o *Options) (loaded []string, complete bool) {
-	young := now.Sub(n.object.CreationTimestamp.Time) < o.NodeSettle
+	young := n.isYoung(now, o)
 	if n.isFresh(now, o) {
-		return n.reported, !n.unproven && !young
+		complete = !n.unproven && !young
+		if n.fromDump {
+			// A dump is what the next start would load. What the kubelet heard from
+			// the running runtime counts more, and a node that is not Ready may be
+			// about to start it.
+			if len(n.listed) > 0 && n.ready {
+				return n.listed, !young
+			}
+			complete = complete && n.ready
+		}
+		return n.reported, complete
 	}
 	// A kubelet that is not Ready no longer says what its runtime has: the
 	// runtime may come back with more.
@@ -127,10 +140,20 @@ func with(set map[string]bool, name string) map[string]bool {
 	return set
 }
 
-// isFresh says whether the report counts: it knows handlers, is not too old,
-// and is not of an earlier node of the same name.
+// isYoung says whether installers may still be at work on the node.
+func (n *node) isYoung(now time.Time, o *Options) bool {
+	return now.Sub(n.object.CreationTimestamp.Time) < o.NodeSettle
+}
+
+// maxClockSkew is how far the clock of a node may be ahead. A report from
+// further in the future would count for as long, whatever becomes of the node.
+const maxClockSkew = 5 * time.Minute
+
+// isFresh says whether the report counts: it knows handlers, is neither too old
+// nor from the future, and is not of an earlier node of the same name.
 func (n *node) isFresh(now time.Time, o *Options) bool {
-	return len(n.reported) > 0 && now.Sub(n.renewed) <= o.StaleAfter && !n.renewed.Before(n.object.CreationTimestamp.Time)
+	age := now.Sub(n.renewed)
+	return len(n.reported) > 0 && age <= o.StaleAfter && age >= -maxClockSkew && !n.renewed.Before(n.object.CreationTimestamp.Time)
 }
 
 // knowledge says what is known at the time now about one handler on the node.
@@ -148,7 +171,7 @@ func (n *node) knowledge(handler string, now time.Time, o *Options) Knowledge {
 // ignorance says why it is not known whether the node has a handler.
 func (n *node) ignorance(now time.Time, o *Options) Knowledge {
 	switch {
-	case now.Sub(n.object.CreationTimestamp.Time) < o.NodeSettle:
+	case n.isYoung(now, o):
 		return UnknownYoung
 	case len(n.reported) > 0 && !n.isFresh(now, o):
 		return UnknownStale

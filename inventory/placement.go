@@ -33,7 +33,10 @@ func PlacementOf(pod *corev1.Pod) *Placement {
 		nodeName:    pod.Spec.NodeName,
 		affinity:    nodeaffinity.GetRequiredNodeAffinity(pod),
 		tolerations: pod.Spec.Tolerations,
-		requests:    requestsOf(pod),
+		// Whoever holds back a Pod may add tolerations before letting it go, as
+		// Kueue does; its node selection can only become narrower.
+		anyTaint: len(pod.Spec.SchedulingGates) > 0,
+		requests: requestsOf(pod),
 	}
 }
 

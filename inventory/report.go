@@ -72,6 +72,12 @@ func dumpHandlers(dump *config.Dump) []v1alpha1.Handler {
 
 func dumpHandler(h config.Handler) v1alpha1.Handler {
 	handler := v1alpha1.Handler{Name: h.Name, RuntimeType: h.RuntimeType}
+	if h.RuntimePath != "" {
+		handler.Shim = &v1alpha1.Program{Path: h.RuntimePath, State: v1alpha1.ProgramUnchecked}
+	}
+	if h.BinaryName != "" {
+		handler.Binary = &v1alpha1.Program{Path: h.BinaryName, State: v1alpha1.ProgramUnchecked}
+	}
 	if h.RuntimeType == "" {
 		// Whatever runtime_path says: a sandbox then fails with
 		// "container.Runtime.Name must be set" (containerd 1.7 to 2.4).

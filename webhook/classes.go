@@ -20,6 +20,9 @@ type ClassReviewer struct {
 
 // Review implements Reviewer.
 func (r *ClassReviewer) Review(_ context.Context, req *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error) {
+	if err := wantKind(req, nodev1.SchemeGroupVersion.WithKind("RuntimeClass")); err != nil {
+		return nil, err
+	}
 	class, old := &nodev1.RuntimeClass{}, &nodev1.RuntimeClass{}
 	switch req.Operation {
 	case admissionv1.Create:

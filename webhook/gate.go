@@ -22,6 +22,8 @@ type Gate struct {
 	// Class finds a RuntimeClass by name. It has asked the API server before it
 	// says that there is none.
 	Class func(ctx context.Context, name string) (*nodev1.RuntimeClass, error)
+	// LiveClass asks the API server. It is called before a Pod is denied.
+	LiveClass func(ctx context.Context, name string) (*nodev1.RuntimeClass, error)
 	// Classes are all RuntimeClasses, for hints; it may be behind.
 	Classes func(ctx context.Context) []nodev1.RuntimeClass
 	// Rules are those of a namespace; an error means that they are not known.
@@ -36,45 +38,59 @@ type Gate struct {
 // Pod judges a Pod as it comes from the API server's RuntimeClass admission,
 // which has merged its class into it.
 func (g *Gate) Pod(ctx context.Context, namespace string, pod *corev1.Pod) Verdict {
-	return g.judge(ctx, namespace, pod, nil)
+	return g.judge(ctx, namespace, pod, false)
 }
 
 // Template judges the Pods that a workload's template makes. It merges their
 // class into the Pod as the API server will. It never denies: that is for the
 // Pods.
 func (g *Gate) Template(ctx context.Context, namespace string, template *corev1.PodTemplateSpec) Verdict {
-	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: *template.Spec.DeepCopy()}
-	verdict := g.judge(ctx, namespace, pod, func(class *nodev1.RuntimeClass) error {
-		return mergeClass(&pod.Spec, class)
-	})
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	verdict := g.judge(ctx, namespace, pod, true)
 	verdict.capAt(Warn)
 	return verdict
 }
 
-// judge judges a Pod, or, given merge, one that a template will make: merge does
-// to it what the API server will, and returns why it would reject it.
-func (g *Gate) judge(ctx context.Context, namespace string, pod *corev1.Pod, merge func(*nodev1.RuntimeClass) error) Verdict {
-	facts := PodFacts{Lenient: leniency(pod), Template: merge != nil, Default: true}
+// judge judges a Pod, or one that a template will make. A handler cannot be
+// changed, so that a class is mended by deleting it and making it anew, often in
+// one go with its Pods: before a denial the class is read live, since the cache
+// may have the one before.
+func (g *Gate) judge(ctx context.Context, namespace string, pod *corev1.Pod, template bool) Verdict {
+	verdict, class := g.judgeBy(ctx, namespace, pod, template, g.Class)
+	if class != nil && verdict.Action() == Deny {
+		verdict, _ = g.judgeBy(ctx, namespace, pod, template, g.LiveClass)
+	}
+	verdict.capAt(g.MaxAction)
+	return verdict
+}
+
+// judgeBy judges a Pod by the class that a look-up finds, and returns both.
+func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, template bool, find classFunc) (Verdict, *nodev1.RuntimeClass) {
+	facts := PodFacts{Lenient: leniency(pod), Template: template, Default: true}
 	var fault, ruleless *Finding
 	if rules, err := g.Rules(ctx, namespace); err != nil {
 		ruleless = tellRuleless(namespace, err)
 	} else {
 		facts.Rules = rules
 	}
+	var class *nodev1.RuntimeClass
 	if name := pod.Spec.RuntimeClassName; name != nil && *name != "" {
 		facts.Default = false
-		class, err := g.Class(ctx, *name)
-		if err == nil && merge != nil {
-			if conflict := merge(class); conflict != nil {
-				fault = tellRejected(class.Name, conflict)
-			}
-		}
-		switch {
-		case err != nil:
+		found, err := find(ctx, *name)
+		if err != nil {
 			fault = g.tellUnread(ctx, *name, err)
-		case fault == nil:
-			facts.Asks = append(facts.Asks, g.ask(pod, askOf(class)))
+		} else {
+			class = found
 		}
+	}
+	if class != nil && template {
+		pod = &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: *pod.Spec.DeepCopy()}
+		if err := mergeClass(&pod.Spec, class); err != nil {
+			fault = tellRejected(class.Name, err)
+		}
+	}
+	if class != nil && fault == nil {
+		facts.Asks = append(facts.Asks, g.ask(pod, askOf(class)))
 	}
 	if pod.Annotations[UntrustedAnnotation] == "true" {
 		facts.Default = false
@@ -83,8 +99,7 @@ func (g *Gate) judge(ctx context.Context, namespace string, pod *corev1.Pod, mer
 	verdict := JudgePod(facts)
 	verdict.add(fault)
 	verdict.add(ruleless)
-	verdict.capAt(g.MaxAction)
-	return verdict
+	return verdict, class
 }
 
 func (g *Gate) ask(pod *corev1.Pod, ask Ask) PodAsk {

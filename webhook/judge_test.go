@@ -63,7 +63,7 @@ func TestJudgePod(t *testing.T) {
 		{"the annotation means nothing to CRI-O", untrusted, []string{
 			`Warn Missing handler "untrusted" (annotation io.kubernetes.cri.untrusted-workload) is not loaded on n1, the only node this Pod may land on`}},
 		{"its programs are missing wherever it is loaded", asks("kata", inventory.Coverage{Has: some("n1"), Broken: some("n1")}), []string{
-			`Warn Broken handler "kata" (RuntimeClass "kata") is loaded, but its shim or OCI runtime is missing on n1, so its sandboxes cannot start; install it there; kubectl get noderuntimes -o yaml names the file`}},
+			`Warn Broken handler "kata" (RuntimeClass "kata") is loaded, but its sandboxes cannot start on n1: no shim or OCI runtime; kubectl get noderuntimes -o yaml says what is missing`}},
 		{"one node that can run it is enough", asks("kata", inventory.Coverage{Has: some("n1", "n2"), Broken: some("n1")}), nil},
 		{"gone at the next restart, and not everywhere", asks("nvidia", inventory.Coverage{Has: some("g1"), Expiring: some("g1"), Lacks: some("n1")}), []string{
 			`Warn Expiring handler "nvidia" (RuntimeClass "nvidia") is loaded, but the next restart of the runtime takes it away on g1; mend the files before; kubectl get noderuntimes -o yaml names them`,
@@ -139,6 +139,16 @@ func TestMessagesOfLongNames(t *testing.T) {
 	}
 }
 
+// kubectl shows no warning that has a control character in it.
+func TestMessagesArePrintable(t *testing.T) {
+	pod := asks("nvidia", inventory.Coverage{Lacks: some("n1"), Loaded: []string{"a\nb", "\x1b[31mred"}})
+	for _, f := range JudgePod(pod).Findings {
+		if strings.ContainsAny(f.Message+f.Detail, "\n\x1b") || !strings.Contains(f.Message, "a?b") {
+			t.Errorf("%q", f.Message)
+		}
+	}
+}
+
 func TestVerdictAnswer(t *testing.T) {
 	pod := asks("a", inventory.Coverage{Lacks: some("n1")})
 	pod.Asks = append(pod.Asks, asks("b", inventory.Coverage{Has: some("n1"), Lacks: some("n2")}).Asks...)
@@ -150,7 +160,7 @@ func TestVerdictAnswer(t *testing.T) {
 	if len(response.Warnings) != 1 || !strings.HasPrefix(response.Warnings[0], `handler "b"`) {
 		t.Errorf("the other is told all the same: %q", response.Warnings)
 	}
-	if got := response.AuditAnnotations["runtimegate.io/condition"]; got != "Missing,Partial" {
+	if got := response.AuditAnnotations["condition"]; got != "Missing,Partial" {
 		t.Errorf("audit annotation: %q", got)
 	}
 	if answer := respond(JudgePod(PodFacts{})); !answer.Allowed || answer.Warnings != nil || answer.AuditAnnotations != nil || answer.Result != nil {

@@ -9,22 +9,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// liveTimeout bounds a look-up at the API server; the webhook's own timeout is
-// 3 s.
-const liveTimeout = time.Second
+// lookupTimeout bounds a look-up: three of them (in the cache, live, and live
+// before a denial) fit into the webhook's own timeout of 3 s.
+const lookupTimeout = 900 * time.Millisecond
 
-// classLookup finds RuntimeClasses in the cache, and asks the API server once
-// for one that is not there: it may have been created a moment ago.
-func classLookup(cached, live client.Reader) func(context.Context, string) (*nodev1.RuntimeClass, error) {
+// A classFunc finds a RuntimeClass by name.
+type classFunc func(context.Context, string) (*nodev1.RuntimeClass, error)
+
+// classesOf finds RuntimeClasses with a reader, in lookupTimeout at most: a cache
+// waits for its first list for as long as that takes.
+func classesOf(reader client.Reader) classFunc {
 	return func(ctx context.Context, name string) (*nodev1.RuntimeClass, error) {
+		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+		defer cancel()
 		class := &nodev1.RuntimeClass{}
-		err := cached.Get(ctx, client.ObjectKey{Name: name}, class)
+		return class, reader.Get(ctx, client.ObjectKey{Name: name}, class)
+	}
+}
+
+// orLive asks live for a class that is not in the cache: it may have been
+// created a moment ago.
+func orLive(cached, live classFunc) classFunc {
+	return func(ctx context.Context, name string) (*nodev1.RuntimeClass, error) {
+		class, err := cached(ctx, name)
 		if !apierrors.IsNotFound(err) {
 			return class, err
 		}
-		ctx, cancel := context.WithTimeout(ctx, liveTimeout)
-		defer cancel()
-		return class, live.Get(ctx, client.ObjectKey{Name: name}, class)
+		return live(ctx, name)
 	}
 }
 

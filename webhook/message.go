@@ -40,8 +40,8 @@ func (s subject) tell(condition Condition, a *PodAsk) *Finding {
 		}
 		rest = append(rest, a.ignorance(), s.narrow)
 	case Broken:
-		point = fmt.Sprintf("%s is loaded, but its shim or OCI runtime is missing on %s, so its sandboxes cannot start", a.name(), a.Broken)
-		rest = append(rest, "install it there; kubectl get noderuntimes -o yaml names the file")
+		point = fmt.Sprintf("%s is loaded, but its sandboxes cannot start on %s: no shim or OCI runtime", a.name(), a.Broken)
+		rest = append(rest, "kubectl get noderuntimes -o yaml says what is missing")
 	case Expiring:
 		point = fmt.Sprintf("%s is loaded, but the next restart of the runtime takes it away on %s", a.name(), a.Expiring)
 		rest = append(rest, "mend the files before; kubectl get noderuntimes -o yaml names them")

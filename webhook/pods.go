@@ -21,6 +21,9 @@ func (r *PodReviewer) Review(ctx context.Context, req *admissionv1.AdmissionRequ
 	if req.Operation != admissionv1.Create || req.SubResource != "" {
 		return &admissionv1.AdmissionResponse{Allowed: true}, nil
 	}
+	if err := wantKind(req, corev1.SchemeGroupVersion.WithKind("Pod")); err != nil {
+		return nil, err
+	}
 	pod := &corev1.Pod{}
 	if err := json.Unmarshal(req.Object.Raw, pod); err != nil {
 		return nil, fmt.Errorf("decode Pod %q in namespace %q: %w", req.Name, req.Namespace, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,9 +35,40 @@ func noClasses(context.Context) []nodev1.RuntimeClass { return nil }
 
 func noRules(context.Context, string) (Rules, error) { return Rules{}, nil }
 
+// andTaintedGPUNode adds a node that has nvidia loaded, behind a taint.
+func andTaintedGPUNode(index *inventory.Index) *inventory.Index {
+	index.SetNode(&corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "g1", CreationTimestamp: metav1.NewTime(reportNow.Add(-time.Hour))},
+		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}},
+		Status:     corev1.NodeStatus{RuntimeHandlers: []corev1.NodeRuntimeHandler{{Name: "nvidia"}}},
+	})
+	return index
+}
+
+// kindFor is the kind that a reviewer is asked about.
+func kindFor(reviewer Reviewer) metav1.GroupVersionKind {
+	switch reviewer.(type) {
+	case *ClassReviewer:
+		return metav1.GroupVersionKind(nodev1.SchemeGroupVersion.WithKind("RuntimeClass"))
+	case *WorkloadReviewer:
+		return metav1.GroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	}
+	return metav1.GroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+}
+
+func TestReviewersRefuseOtherKinds(t *testing.T) {
+	for _, reviewer := range []Reviewer{&PodReviewer{}, &ClassReviewer{}, &WorkloadReviewer{}} {
+		_, err := reviewer.Review(context.Background(), &admissionv1.AdmissionRequest{
+			Operation: admissionv1.Create, Kind: metav1.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}})
+		if err == nil || !strings.Contains(err.Error(), "got apps/v1beta1, Kind=Deployment") {
+			t.Errorf("%T: %v", reviewer, err)
+		}
+	}
+}
+
 func review(t *testing.T, reviewer Reviewer, operation admissionv1.Operation, object, old any) (Action, string) {
 	t.Helper()
-	request := &admissionv1.AdmissionRequest{Operation: operation}
+	request := &admissionv1.AdmissionRequest{Operation: operation, Kind: kindFor(reviewer)}
 	for into, from := range map[*runtime.RawExtension]any{&request.Object: object, &request.OldObject: old} {
 		raw, err := json.Marshal(from)
 		if err != nil {
@@ -95,6 +127,9 @@ func TestPodReviewer(t *testing.T) {
 			p.Spec.RuntimeClassName = nil
 			p.Annotations = map[string]string{UntrustedAnnotation: "true"}
 		}, admissionv1.Create, Warn, `handler "untrusted"`},
+		{"taints count for nothing while a Pod is held back", nvidia, func(p *corev1.Pod) {
+			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}
+		}, admissionv1.Create, Warn, "loaded on 1 of the 2 nodes"},
 		{"but only when it is true", nvidia, func(p *corev1.Pod) {
 			p.Spec.RuntimeClassName = nil
 			p.Annotations = map[string]string{UntrustedAnnotation: "false"}
@@ -108,7 +143,7 @@ func TestPodReviewer(t *testing.T) {
 				tt.change(pod)
 			}
 			decided := 0
-			gate := &Gate{Rules: noRules, MaxAction: Deny, Index: onePlainNode(), Class: tt.class, Classes: noClasses, Now: func() time.Time { return reportNow }}
+			gate := &Gate{Rules: noRules, MaxAction: Deny, Index: andTaintedGPUNode(onePlainNode()), Class: tt.class, LiveClass: tt.class, Classes: noClasses, Now: func() time.Time { return reportNow }}
 			reviewer := &PodReviewer{Gate: gate, Decided: func(Verdict) { decided++ }}
 			got, told := review(t, reviewer, tt.operation, pod, nil)
 			if got != tt.want || !strings.Contains(told, tt.text) {
@@ -162,6 +197,41 @@ func (readerFunc) List(context.Context, client.ObjectList, ...client.ListOption)
 	panic("the webhook lists nothing")
 }
 
+// A class is mended by deleting it and making it anew; the cache may still have
+// the one before.
+func TestPodIsNotDeniedForAnOldClass(t *testing.T) {
+	class := func(handler string) func(context.Context, string) (*nodev1.RuntimeClass, error) {
+		return func(context.Context, string) (*nodev1.RuntimeClass, error) {
+			return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "plain"}, Handler: handler}, nil
+		}
+	}
+	silent := func(context.Context, string) (*nodev1.RuntimeClass, error) { return nil, errors.New("no answer") }
+	name := "plain"
+	pod := &corev1.Pod{Spec: corev1.PodSpec{RuntimeClassName: &name}}
+	tests := []struct {
+		name         string
+		cached, live func(context.Context, string) (*nodev1.RuntimeClass, error)
+		want         Action
+		text         string
+	}{
+		{"mended", class("rnuc"), class("runc"), Allow, ""},
+		{"not mended", class("rnuc"), class("rnuc"), Deny, `did you mean "runc"?`},
+		{"mended into another mistake", class("rnuc"), class("kata"), Deny, `handler "kata"`},
+		{"nobody answers", class("rnuc"), silent, Warn, "could not be read, so its handler was not checked: no answer"},
+		{"nothing to deny, nobody is asked", class("runc"), func(context.Context, string) (*nodev1.RuntimeClass, error) { panic("asked") }, Allow, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			gate := &Gate{Rules: noRules, MaxAction: Deny, Index: onePlainNode(), Class: tt.cached, LiveClass: tt.live, Classes: noClasses, Now: func() time.Time { return reportNow }}
+			reviewer := &PodReviewer{Gate: gate, Decided: func(Verdict) {}}
+			got, told := review(t, reviewer, admissionv1.Create, pod, nil)
+			if got != tt.want || !strings.Contains(told, tt.text) {
+				t.Errorf("%s %q; want %s with %q", got, told, tt.want, tt.text)
+			}
+		})
+	}
+}
+
 // A class that is not in the cache may have been created a moment ago.
 func TestClassLookup(t *testing.T) {
 	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "runtimeclasses"}, "gpu")
@@ -185,7 +255,7 @@ func TestClassLookup(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			class, err := classLookup(tt.cached, tt.live)(context.Background(), "gpu")
+			class, err := orLive(classesOf(tt.cached), classesOf(tt.live))(context.Background(), "gpu")
 			if (err != nil) != tt.err || err == nil && class.Handler != tt.handler {
 				t.Errorf("%v, %v", class, err)
 			}

@@ -111,7 +111,7 @@ func namespaceLabels(cached, live client.Reader) func(context.Context, string) (
 		namespace := namespaceObject()
 		err := cached.Get(ctx, client.ObjectKey{Name: name}, namespace)
 		if apierrors.IsNotFound(err) {
-			ctx, cancel := context.WithTimeout(ctx, liveTimeout)
+			ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 			defer cancel()
 			err = live.Get(ctx, client.ObjectKey{Name: name}, namespace)
 		}

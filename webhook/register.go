@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	nodev1 "k8s.io/api/node/v1"
@@ -45,12 +46,17 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	caches := []func() bool{nodesSynced, policiesSynced}
 	for _, kind := range []client.Object{&nodev1.RuntimeClass{}, namespaceObject()} {
-		if _, err := mgr.GetCache().GetInformer(ctx, kind); err != nil {
+		informer, err := mgr.GetCache().GetInformer(ctx, kind)
+		if err != nil {
 			return fmt.Errorf("watch %T: %w", kind, err)
 		}
+		caches = append(caches, informer.HasSynced)
 	}
-	synced := func() bool { return nodesSynced() && policiesSynced() }
+	synced := func() bool {
+		return !slices.ContainsFunc(caches, func(is func() bool) bool { return !is() })
+	}
 	if err := mgr.AddReadyzCheck("inventory", func(*http.Request) error {
 		if !synced() {
 			return errors.New("the nodes and policies are not known yet")
@@ -62,9 +68,11 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err := metrics.Registry.Register(decisions); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
+	live := classesOf(mgr.GetAPIReader())
 	gate := &Gate{
 		Index:        index,
-		Class:        classLookup(mgr.GetCache(), mgr.GetAPIReader()),
+		Class:        orLive(classesOf(mgr.GetCache()), live),
+		LiveClass:    live,
 		Classes:      classList(mgr.GetCache()),
 		Rules:        rules.rules,
 		Now:          time.Now,

@@ -247,7 +247,7 @@ func (r *report) podFile() string {
 func (r *report) judge(t *testing.T, key, path string) (Action, string) {
 	t.Helper()
 	gate := &Gate{Rules: noRules, MaxAction: Deny,
-		Index: r.index, Class: r.class, Now: func() time.Time { return reportNow }, ClassMissing: Warn,
+		Index: r.index, Class: r.class, LiveClass: r.class, Now: func() time.Time { return reportNow }, ClassMissing: Warn,
 		Classes: func(context.Context) (all []nodev1.RuntimeClass) {
 			for _, class := range r.classes {
 				all = append(all, *class)
@@ -262,10 +262,10 @@ func (r *report) judge(t *testing.T, key, path string) (Action, string) {
 		for _, class := range readClasses(t, path) {
 			objects = append(objects, class)
 		}
-	} else if workload := "deployment.yaml"; key == "deployment" {
+	} else if key == "deployment" {
 		reviewer = &WorkloadReviewer{Gate: gate, Decided: func(Verdict) {}}
 		object := map[string]any{}
-		readYAML(t, filepath.Join(r.dir, workload), &object)
+		readYAML(t, filepath.Join(r.dir, "deployment.yaml"), &object)
 		objects = append(objects, object)
 	} else {
 		reviewer = &PodReviewer{Gate: gate, Decided: func(Verdict) {}}
@@ -280,7 +280,7 @@ func (r *report) judge(t *testing.T, key, path string) (Action, string) {
 			t.Fatal(err)
 		}
 		response, err := reviewer.Review(context.Background(), &admissionv1.AdmissionRequest{
-			Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: raw},
+			Operation: admissionv1.Create, Kind: kindFor(reviewer), Object: runtime.RawExtension{Raw: raw},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // maxReviewBytes bounds a request. The API server takes objects of 3 MiB at
@@ -120,6 +121,15 @@ func readReview(r *http.Request) (*admissionv1.AdmissionReview, error) {
 		return nil, badRequest(http.StatusBadRequest, "AdmissionReview has no request with a uid")
 	}
 	return review, nil
+}
+
+// wantKind checks that a request is about the kind that its path is for: what a
+// wrong webhook configuration sends here must not pass for checked.
+func wantKind(req *admissionv1.AdmissionRequest, want schema.GroupVersionKind) error {
+	if got := schema.GroupVersionKind(req.Kind); got != want {
+		return fmt.Errorf("got %s: want %s", got, want)
+	}
+	return nil
 }
 
 // uncheckedResponse lets pass, and says that nothing was checked.

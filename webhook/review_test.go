@@ -112,14 +112,15 @@ func FuzzReviewHandler(f *testing.F) {
 	index := inventory.NewIndex(inventory.DefaultOptions)
 	index.SetNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{
 		RuntimeHandlers: []corev1.NodeRuntimeHandler{{Name: "runc"}}}})
-	gate := &Gate{Rules: noRules, MaxAction: Deny, Index: index, Now: time.Now, Class: func(context.Context, string) (*nodev1.RuntimeClass, error) {
+	class := func(context.Context, string) (*nodev1.RuntimeClass, error) {
 		return &nodev1.RuntimeClass{Handler: "h"}, nil
-	}}
+	}
+	gate := &Gate{Rules: noRules, MaxAction: Deny, Index: index, Now: time.Now, Class: class, LiveClass: class}
 	reviewer := &PodReviewer{Gate: gate, Decided: func(Verdict) {}}
 	handler := &reviewHandler{reviewer: reviewer, ready: func() bool { return true }, log: logr.Discard()}
 	pod := `{"spec":{"runtimeClassName":"c","nodeSelector":{"a":"b"},"tolerations":[{"operator":"Gt","value":"x"}],"containers":[{"resources":{"requests":{"cpu":"1"}}}],` +
 		`"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}]}}}}}`
-	f.Add([]byte(strings.Replace(goodReview, `"CREATE"`, `"CREATE","object":`+pod, 1)))
+	f.Add([]byte(strings.Replace(goodReview, `"CREATE"`, `"CREATE","kind":{"version":"v1","kind":"Pod"},"object":`+pod, 1)))
 	f.Add([]byte(goodReview))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		request := httptest.NewRequest("POST", "/", bytes.NewReader(body))

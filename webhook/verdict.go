@@ -3,6 +3,7 @@ package webhook
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -41,6 +42,7 @@ func (v *Verdict) add(f *Finding) {
 	if f == nil {
 		return
 	}
+	f.Message, f.Detail = shorten(printable(f.Message)), printable(f.Detail)
 	at := 0
 	for at < len(v.Findings) && v.Findings[at].Action >= f.Action {
 		at++
@@ -76,8 +78,8 @@ func (v *Verdict) messages(action Action) []string {
 }
 
 // AuditAnnotations are what the API server's audit log keeps of the verdict;
-// nil when there is nothing to keep. The API server puts the webhook's name in
-// front of the keys.
+// nil when there is nothing to keep. The API server puts the webhook's name and a
+// slash in front of the keys, and drops one that has a slash of its own (1.37).
 func (v *Verdict) AuditAnnotations() map[string]string {
 	if v.Action() == Allow {
 		return nil
@@ -88,9 +90,20 @@ func (v *Verdict) AuditAnnotations() map[string]string {
 		details = append(details, v.Findings[i].Detail)
 	}
 	return map[string]string{
-		"runtimegate.io/condition": strings.Join(conditions, ","),
-		"runtimegate.io/detail":    strings.Join(details, "; "),
+		"condition": strings.Join(conditions, ","),
+		"detail":    strings.Join(details, "; "),
 	}
+}
+
+// printable makes control characters visible: kubectl gets no warning at all
+// that has one (net/http headers), and a terminal would obey those of a denial.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // shorten cuts a message at MaxWarning bytes, between characters.

@@ -4,12 +4,28 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// WorkloadKinds are the built-in kinds that hold a template of Pods.
+var WorkloadKinds = []schema.GroupVersionKind{
+	appsv1.SchemeGroupVersion.WithKind("Deployment"),
+	appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
+	appsv1.SchemeGroupVersion.WithKind("StatefulSet"),
+	appsv1.SchemeGroupVersion.WithKind("DaemonSet"),
+	batchv1.SchemeGroupVersion.WithKind("Job"),
+	batchv1.SchemeGroupVersion.WithKind("CronJob"),
+	corev1.SchemeGroupVersion.WithKind("ReplicationController"),
+	corev1.SchemeGroupVersion.WithKind("PodTemplate"),
+}
 
 // A WorkloadReviewer reviews what Pods are made from: Deployments, ReplicaSets,
 // StatefulSets, DaemonSets, Jobs, CronJobs, ReplicationControllers and
@@ -25,6 +41,9 @@ type WorkloadReviewer struct {
 func (r *WorkloadReviewer) Review(ctx context.Context, req *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error) {
 	if req.Operation != admissionv1.Create && req.Operation != admissionv1.Update || req.SubResource != "" {
 		return &admissionv1.AdmissionResponse{Allowed: true}, nil
+	}
+	if !slices.Contains(WorkloadKinds, schema.GroupVersionKind(req.Kind)) {
+		return nil, fmt.Errorf("got %s: want a kind with a Pod template", schema.GroupVersionKind(req.Kind))
 	}
 	template, err := readTemplate(req.Kind.Kind, req.Object.Raw)
 	if err != nil {

@@ -126,6 +126,7 @@ type Handler struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]+$`
 	Name string `json:"name"`
 
 	// runtimeType names the shim, as in io.containerd.runc.v2.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -17,7 +18,12 @@ import (
 // after the webhook, or be replaced.
 const injectPeriod = 10 * time.Second
 
-// An Injector keeps a CA in all webhooks of a ValidatingWebhookConfiguration.
+// webhookSuffix ends the names of runtimegate's webhooks. Those of others are
+// left alone, so that a wrong name breaks nobody's admission.
+const webhookSuffix = ".runtimegate.io"
+
+// An Injector keeps a CA in runtimegate's webhooks of a
+// ValidatingWebhookConfiguration.
 type Injector struct {
 	// Reader and Writer reach the API server without a cache.
 	Reader client.Reader
@@ -54,12 +60,19 @@ func (i *Injector) inject(ctx context.Context) error {
 		if err := i.Reader.Get(ctx, client.ObjectKey{Name: i.Configuration}, configuration); err != nil {
 			return fmt.Errorf("get ValidatingWebhookConfiguration %q: %w", i.Configuration, err)
 		}
-		changed := false
+		changed, ours := false, false
 		for n := range configuration.Webhooks {
-			hook := &configuration.Webhooks[n].ClientConfig
-			if !bytes.Equal(hook.CABundle, i.CA) {
-				hook.CABundle, changed = i.CA, true
+			hook := &configuration.Webhooks[n]
+			if !strings.HasSuffix(hook.Name, webhookSuffix) {
+				continue
 			}
+			ours = true
+			if !bytes.Equal(hook.ClientConfig.CABundle, i.CA) {
+				hook.ClientConfig.CABundle, changed = i.CA, true
+			}
+		}
+		if !ours {
+			return fmt.Errorf("ValidatingWebhookConfiguration %q has no webhook named *%s", i.Configuration, webhookSuffix)
 		}
 		if !changed {
 			return nil

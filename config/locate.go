@@ -1,0 +1,55 @@
+package config
+
+import "github.com/runtimegate/runtimegate/config/hostfs"
+
+// A Location is where some distribution has a runtime's configuration.
+type Location struct {
+	// Path is the main file.
+	Path string
+	// Runtime is Containerd or CRIO.
+	Runtime string
+	// Who has it there.
+	Who string
+	// Told says that the runtime is told the path when it is started, so that
+	// it does not start without the file.
+	Told bool
+	// Bin is the folder of the distribution's own programs, first on its PATH.
+	Bin string
+}
+
+// Locations are the known places, the usual one first.
+var Locations = []Location{
+	{Path: DefaultConfigPath, Runtime: Containerd, Who: "containerd"},
+	{Path: "/var/lib/rancher/k3s/agent/etc/containerd/config.toml", Runtime: Containerd, Bin: "/var/lib/rancher/k3s/data/current/bin", Who: "k3s", Told: true},
+	{Path: "/var/lib/rancher/rke2/agent/etc/containerd/config.toml", Runtime: Containerd, Bin: "/var/lib/rancher/rke2/bin", Who: "RKE2", Told: true},
+	{Path: "/var/snap/microk8s/current/args/containerd.toml", Runtime: Containerd, Bin: "/snap/microk8s/current/bin", Who: "MicroK8s", Told: true},
+	{Path: "/etc/k0s/containerd.toml", Runtime: Containerd, Bin: "/var/lib/k0s/bin", Who: "k0s", Told: true},
+	{Path: "/run/k0s/containerd-cri.toml", Runtime: Containerd, Bin: "/var/lib/k0s/bin", Who: "k0s", Told: true},
+	{Path: DefaultCRIOPath, Runtime: CRIO, Who: "CRI-O"},
+}
+
+// Locate returns the known places that this host has, for one runtime or, when
+// name is empty, for both.
+func Locate(host *hostfs.FS, name string) []Location {
+	var found []Location
+	for _, l := range Locations {
+		if name != "" && l.Runtime != name {
+			continue
+		}
+		if host.Exists(l.Path) || l.Runtime == CRIO && host.Exists(l.Path+".d") {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+// binOf is the folder of the programs of the distribution that has its
+// configuration at that path, "" for none.
+func binOf(path string) string {
+	for _, l := range Locations {
+		if l.Path == path {
+			return l.Bin
+		}
+	}
+	return ""
+}

@@ -64,16 +64,47 @@ type Coverage struct {
 	// those that lose the handler at the next start of their runtime.
 	Broken, Expiring Nodes
 
+	// Standards are the default handlers, as far as they are known, of the nodes
+	// that Has counts, sorted; asked for handler "".
+	Standards []string
+
+	// Features is, for each feature asked for, what the nodes that Has counts
+	// tell of it.
+	Features []FeatureCoverage
+
 	// Loaded are the handlers known to be loaded on any of those nodes, sorted.
 	Loaded []string
 
 	// Elsewhere are nodes that have the handler and that the Pod may not land on.
 	Elsewhere Nodes
-	// Tainted are nodes that only an untolerated taint keeps out, and Taint one
-	// of these taints; TooSmall are those that only its requests keep out.
+	// Tainted are nodes that only an untolerated taint keeps out, and that are
+	// not known to lack the handler, and Taint is one of these taints. TooSmall
+	// are nodes that only the Pod's requests keep out.
 	Tainted  Nodes
 	Taint    corev1.Taint
 	TooSmall Nodes
+	// Crowded are those nodes that have the handler, and that only the overhead
+	// of the Pod's class keeps out.
+	Crowded Nodes
+}
+
+// FeatureCoverage answers a question about one feature: the nodes with the
+// handler, by what is known about the feature there.
+type FeatureCoverage struct {
+	Feature             Features
+	Has, Lacks, Unknown Nodes
+}
+
+// IsMissing says whether nodes have the handler, and all of them told that they
+// do not offer the feature.
+func (f FeatureCoverage) IsMissing() bool {
+	return f.Lacks.Count > 0 && f.Has.Count+f.Unknown.Count == 0
+}
+
+// IsUnknown says whether no node is known to offer the feature, and some have
+// not told.
+func (f FeatureCoverage) IsUnknown() bool {
+	return f.Unknown.Count > 0 && f.Has.Count == 0
 }
 
 // Candidates is the number of nodes that the Pod may land on.
@@ -115,11 +146,26 @@ func (c *Coverage) nodes(k Knowledge) *Nodes {
 	return &c.Silent
 }
 
-func (c *Coverage) addLoaded(names []string) {
-	for _, name := range names {
-		at, found := slices.BinarySearch(c.Loaded, name)
-		if !found {
-			c.Loaded = slices.Insert(c.Loaded, at, name)
+// addServing notes what a node that has the handler tells of it.
+func (c *Coverage) addServing(name string, told offers) {
+	for i := range c.Features {
+		f := &c.Features[i]
+		switch {
+		case told.given&f.Feature != 0:
+			f.Has.add(name)
+		case told.told&f.Feature != 0:
+			f.Lacks.add(name)
+		default:
+			f.Unknown.add(name)
 		}
 	}
+}
+
+// insert adds a name to a sorted list that does not have it yet.
+func insert(names []string, name string) []string {
+	at, found := slices.BinarySearch(names, name)
+	if found {
+		return names
+	}
+	return slices.Insert(names, at, name)
 }

@@ -88,13 +88,17 @@ func (x *Index) DeleteReport(name string) {
 }
 
 // Coverage says, of the nodes that a Pod of that Placement may land on, which
-// have the handler loaded at the time now. A node that lacks the handler and of
+// have the handler loaded at the time now ("" is the default handler), and what
+// they tell of the features that the Pod needs. A node that lacks the handler and of
 // which it is not sure that the Pod may land there (notListed) is none of them:
 // it must not be the reason to deny the Pod.
-func (x *Index) Coverage(p *Placement, handler string, now time.Time) Coverage {
+func (x *Index) Coverage(p *Placement, handler string, needs Features, now time.Time) Coverage {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var c Coverage
+	for _, feature := range needs.Each() {
+		c.Features = append(c.Features, FeatureCoverage{Feature: feature})
+	}
 	for name, n := range x.nodes {
 		known := n.knowledge(handler, now, &x.options)
 		obstacle, taint := p.obstacle(n.object)
@@ -104,23 +108,27 @@ func (x *Index) Coverage(p *Placement, handler string, now time.Time) Coverage {
 		}
 		if obstacle == none || obstacle == notListed && known != Lacks {
 			c.nodes(known).add(name)
-			if known == Has && n.isFresh(now, &x.options) {
-				if n.broken[handler] {
-					c.Broken.add(name)
-				}
-				if n.expiring[handler] {
-					c.Expiring.add(name)
-				}
+			if known == Has {
+				c.addServing(name, n.offers(handler, now, &x.options))
+				x.addReported(&c, n, handler, now)
 			}
 			loaded, _ := n.handlers(now, &x.options)
-			c.addLoaded(loaded)
+			for _, name := range loaded {
+				c.Loaded = insert(c.Loaded, name)
+			}
 			continue
 		}
 		if known == Has {
 			c.Elsewhere.add(name)
+			if obstacle == tooSmall && p.fitsBare(n.object.Status.Allocatable) {
+				c.Crowded.add(name)
+			}
 		}
 		switch obstacle {
 		case notTolerated:
+			if known == Lacks {
+				continue // a toleration would not help
+			}
 			c.Tainted.add(name)
 			if c.Taint.Key == "" || taint.ToString() < c.Taint.ToString() {
 				c.Taint = taint
@@ -132,17 +140,37 @@ func (x *Index) Coverage(p *Placement, handler string, now time.Time) Coverage {
 	return c
 }
 
+// addReported notes what the reporter of a node says of a handler that the node
+// has.
+func (x *Index) addReported(c *Coverage, n *node, handler string, now time.Time) {
+	if !n.isFresh(now, &x.options) {
+		return
+	}
+	name := handler
+	if name == "" {
+		name = n.standard
+		c.Standards = insert(c.Standards, name)
+	}
+	if n.broken[name] {
+		c.Broken.add(n.object.Name)
+	}
+	if n.expiring[name] {
+		c.Expiring.add(n.object.Name)
+	}
+}
+
 // Loaded returns the names of all handlers known to be loaded on any node at
 // the time now, sorted.
-func (x *Index) Loaded(now time.Time) []string {
+func (x *Index) Loaded(now time.Time) (all []string) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	var c Coverage
 	for _, n := range x.nodes {
 		loaded, _ := n.handlers(now, &x.options)
-		c.addLoaded(loaded)
+		for _, name := range loaded {
+			all = insert(all, name)
+		}
 	}
-	return c.Loaded
+	return all
 }
 
 // NodeCount returns the number of nodes.

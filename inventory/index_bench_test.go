@@ -44,7 +44,7 @@ func BenchmarkCoverage(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			pod := &corev1.Pod{Spec: bb.spec}
 			for b.Loop() {
-				index.Coverage(PlacementOf(pod), "nvidia", now)
+				index.Coverage(PlacementOf(pod), "nvidia", 0, now)
 			}
 		})
 	}

@@ -54,7 +54,7 @@ func report(node string, renewed metav1.Time, handlers ...string) *v1alpha1.Node
 
 // knowledge asks an index of one node about the handler nvidia.
 func knowledge(x *Index) Knowledge {
-	c := x.Coverage(ClassPlacement(nil, nil, false), "nvidia", now)
+	c := x.Coverage(ClassPlacement(nil, nil, false), "nvidia", 0, now)
 	for _, k := range []Knowledge{Has, Lacks, UnknownSilent, UnknownStale, UnknownYoung} {
 		if c.nodes(k).Count == 1 {
 			return k
@@ -178,7 +178,7 @@ func TestCoverage(t *testing.T) {
 		n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}
 	}))
 
-	got := x.Coverage(ClassPlacement(nil, nil, false), "nvidia", now)
+	got := x.Coverage(ClassPlacement(nil, nil, false), "nvidia", 0, now)
 	want := Coverage{
 		Has:       Nodes{5, []string{"g1", "g2", "g3"}},
 		Lacks:     Nodes{2, []string{"c1", "c2"}},
@@ -196,7 +196,7 @@ func TestCoverage(t *testing.T) {
 	if got.Candidates() != 8 || got.Unknown() != 1 || got.Has.String() != "g1, g2, g3 and 2 more" {
 		t.Errorf("%d candidates, %d unknown, %s", got.Candidates(), got.Unknown(), got.Has)
 	}
-	got = x.Coverage(ClassPlacement(map[string]string{"pool": "cpu"}, nil, true), "nvidia", now)
+	got = x.Coverage(ClassPlacement(map[string]string{"pool": "cpu"}, nil, true), "nvidia", 0, now)
 	want = Coverage{
 		Lacks:     Nodes{2, []string{"c1", "c2"}},
 		Silent:    Nodes{1, []string{"c3"}},

@@ -25,6 +25,7 @@ func StripNode(node *corev1.Node) *corev1.Node {
 		Status: corev1.NodeStatus{
 			Allocatable:     node.Status.Allocatable,
 			RuntimeHandlers: node.Status.RuntimeHandlers,
+			Features:        node.Status.Features,
 		},
 	}
 	for _, condition := range node.Status.Conditions {
@@ -51,22 +52,42 @@ type node struct {
 	// broken are the reported handlers whose shim or binary is missing, and
 	// expiring those that the next start of the runtime would not load.
 	broken, expiring map[string]bool
+	// standard is the default handler, "" if it is not known.
+	standard string
+	// reportedOffers are the features of the reported handlers, and cdi what is
+	// told of that.
+	reportedOffers map[string]offers
+	cdi            offers
 
 	// listed are the handlers of Node.status.runtimeHandlers, sorted; nil when
 	// the runtime does not tell the kubelet (containerd before 2.0).
 	listed []string
+	// listedOffers are the features of the listed handlers; "" stands for the
+	// default one.
+	listedOffers map[string]offers
+	// groups is what the kubelet tells of SupplementalGroupsPolicy.
+	groups offers
 	ready  bool
 }
 
 // setObject takes over a new state of the Node.
 func (n *node) setObject(object *corev1.Node) {
 	n.object = object
-	n.listed = nil
+	n.listed, n.listedOffers, n.groups = nil, map[string]offers{}, offers{}
 	for _, handler := range object.Status.RuntimeHandlers {
 		// "" stands for the default handler; a list of nothing else names none.
 		if handler.Name != "" {
 			n.listed = append(n.listed, handler.Name)
 		}
+		var told offers
+		if features := handler.Features; features != nil {
+			told.say(UserNamespaces, features.UserNamespaces)
+			told.say(RecursiveReadOnlyMounts, features.RecursiveReadOnlyMounts)
+		}
+		n.listedOffers[handler.Name] = told
+	}
+	if features := object.Status.Features; features != nil {
+		n.groups.say(SupplementalGroupsPolicy, features.SupplementalGroupsPolicy)
 	}
 	slices.Sort(n.listed)
 	n.ready = true
@@ -81,8 +102,13 @@ func (n *node) setObject(object *corev1.Node) {
 func (n *node) setReport(report *v1alpha1.NodeRuntime) {
 	n.reported, n.renewed, n.unproven = nil, time.Time{}, false
 	n.broken, n.expiring, n.fromDump = nil, nil, false
+	n.standard, n.reportedOffers, n.cdi = "", map[string]offers{}, offers{}
 	if report == nil {
 		return
+	}
+	n.standard = report.Spec.DefaultHandler
+	if cdi := report.Spec.CDI; cdi != nil {
+		n.cdi.say(CDI, &cdi.Enabled)
 	}
 	n.renewed = report.Spec.RenewedAt.Time
 	n.fromDump = report.Spec.Source == v1alpha1.SourceConfigDump
@@ -95,8 +121,17 @@ func (n *node) setReport(report *v1alpha1.NodeRuntime) {
 		if next := report.Spec.Next; next != nil && !slices.Contains(next.Handlers, handler.Name) {
 			n.expiring = with(n.expiring, handler.Name)
 		}
+		if features := handler.Features; features != nil {
+			var told offers
+			told.say(UserNamespaces, &features.UserNamespaces)
+			told.say(RecursiveReadOnlyMounts, &features.RecursiveReadOnlyMounts)
+			n.reportedOffers[handler.Name] = told
+		}
 	}
 	slices.Sort(n.reported)
+	if n.standard != "" && !slices.Contains(n.reported, n.standard) {
+		n.broken = with(n.broken, n.standard)
+	}
 	for _, finding := range report.Spec.Findings {
 		if finding.Code == v1alpha1.FindingDumpNotProof {
 			n.unproven = true
@@ -156,8 +191,16 @@ func (n *node) isFresh(now time.Time, o *Options) bool {
 	return len(n.reported) > 0 && age <= o.StaleAfter && age >= -maxClockSkew && !n.renewed.Before(n.object.CreationTimestamp.Time)
 }
 
-// knowledge says what is known at the time now about one handler on the node.
+// knowledge says what is known at the time now about one handler on the node;
+// "" is the default handler, which a node can have or not tell of, but not lack.
 func (n *node) knowledge(handler string, now time.Time, o *Options) Knowledge {
+	if handler == "" {
+		_, listed := n.listedOffers[""]
+		if n.isFresh(now, o) && n.standard != "" || listed && n.ready {
+			return Has
+		}
+		return n.ignorance(now, o)
+	}
 	loaded, complete := n.handlers(now, o)
 	if _, ok := slices.BinarySearch(loaded, handler); ok {
 		return Has
@@ -166,6 +209,19 @@ func (n *node) knowledge(handler string, now time.Time, o *Options) Knowledge {
 		return Lacks
 	}
 	return n.ignorance(now, o)
+}
+
+// offers says what is known at the time now of the features of a handler that
+// the node has.
+func (n *node) offers(handler string, now time.Time, o *Options) offers {
+	told := n.listedOffers[handler].or(n.groups)
+	if !n.isFresh(now, o) {
+		return told
+	}
+	if handler == "" {
+		handler = n.standard
+	}
+	return n.reportedOffers[handler].or(n.cdi).or(told)
 }
 
 // ignorance says why it is not known whether the node has a handler.

@@ -3,6 +3,7 @@ package inventory
 import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
 	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
@@ -23,21 +24,28 @@ type Placement struct {
 	tolerations []corev1.Toleration
 	anyTaint    bool
 	requests    []request
+	// bare are the requests without the overhead of the Pod's class; nil if it
+	// has none.
+	bare []request
 }
 
 // PlacementOf returns the Placement of a Pod that went through the API server's
 // defaulting and RuntimeClass admission, so that limits stand for requests that
 // it lacks, and the class's scheduling and overhead are merged into it.
 func PlacementOf(pod *corev1.Pod) *Placement {
-	return &Placement{
+	p := &Placement{
 		nodeName:    pod.Spec.NodeName,
 		affinity:    nodeaffinity.GetRequiredNodeAffinity(pod),
 		tolerations: pod.Spec.Tolerations,
 		// Whoever holds back a Pod may add tolerations before letting it go, as
 		// Kueue does; its node selection can only become narrower.
 		anyTaint: len(pod.Spec.SchedulingGates) > 0,
-		requests: requestsOf(pod),
+		requests: requestsOf(pod, resourcehelper.PodResourcesOptions{}),
 	}
+	if len(pod.Spec.Overhead) > 0 {
+		p.bare = requestsOf(pod, resourcehelper.PodResourcesOptions{ExcludeOverhead: true})
+	}
+	return p
 }
 
 // ClassPlacement returns where Pods of a RuntimeClass with that nodeSelector
@@ -77,7 +85,7 @@ func (p *Placement) obstacle(node *corev1.Node) (obstacle, corev1.Taint) {
 	if ok, _ := p.affinity.Match(node); !ok {
 		return notSelected, corev1.Taint{}
 	}
-	room := p.room(node.Status.Allocatable)
+	room := p.room(p.requests, node.Status.Allocatable)
 	taint := p.untolerated(node.Spec.Taints)
 	switch {
 	case taint == nil:

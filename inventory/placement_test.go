@@ -149,7 +149,7 @@ func TestCoverageOfNodesNotListed(t *testing.T) {
 	index.SetNode(node("devices-have", "0", corev1.NodeRuntimeHandler{Name: "nvidia"}))
 	index.SetNode(node("devices-lack", "0", corev1.NodeRuntimeHandler{Name: "runc"}))
 	index.SetNode(node("devices-silent", "0"))
-	c := index.Coverage(PlacementOf(pod), "nvidia", time.Now())
+	c := index.Coverage(PlacementOf(pod), "nvidia", 0, time.Now())
 	for what, got := range map[string]Nodes{"listed": c.Lacks, "devices-have": c.Has, "devices-silent": c.Silent, "devices-lack": c.TooSmall} {
 		if got.String() != what {
 			t.Errorf("got %q, want %q", got, what)

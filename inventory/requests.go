@@ -21,7 +21,7 @@ type request struct {
 }
 
 // requestsOf returns what the scheduler checks of a Pod's requests.
-func requestsOf(pod *corev1.Pod) []request {
+func requestsOf(pod *corev1.Pod, options resourcehelper.PodResourcesOptions) []request {
 	if pod.Spec.Resources != nil && pod.Spec.Overhead != nil {
 		// PodRequests adds the overhead to the Pod's own requests in place when
 		// they are written like 0.5Gi: they hold a pointer (component-helpers 0.37).
@@ -30,7 +30,7 @@ func requestsOf(pod *corev1.Pod) []request {
 		pod = &own
 	}
 	var requests []request
-	for name, quantity := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
+	for name, quantity := range resourcehelper.PodRequests(pod, options) {
 		amount := amountOf(name, quantity)
 		if amount <= 0 || !isScheduled(name) {
 			continue
@@ -52,7 +52,7 @@ func requestsOf(pod *corev1.Pod) []request {
 // A node that offers nothing at all is not ruled out, though the scheduler
 // would: a kubelet says what it offers when it registers, so this is a node
 // told of by something else, which has left that out.
-func (p *Placement) room(allocatable corev1.ResourceList) obstacle {
+func (p *Placement) room(requests []request, allocatable corev1.ResourceList) obstacle {
 	if len(allocatable) == 0 {
 		return none
 	}
@@ -60,8 +60,8 @@ func (p *Placement) room(allocatable corev1.ResourceList) obstacle {
 		return tooSmall
 	}
 	room := none
-	for i := range p.requests {
-		want := &p.requests[i]
+	for i := range requests {
+		want := &requests[i]
 		quantity, listed := allocatable[want.name]
 		have := amountOf(want.name, quantity)
 		switch {
@@ -82,6 +82,48 @@ func (p *Placement) room(allocatable corev1.ResourceList) obstacle {
 		}
 	}
 	return room
+}
+
+// fitsBare says whether a node that is too small for the Pod would not be,
+// were it not for the overhead of the Pod's class.
+func (p *Placement) fitsBare(allocatable corev1.ResourceList) bool {
+	return p.bare != nil && p.room(p.bare, allocatable) != tooSmall
+}
+
+// DefaultRequests does to a Pod's spec what the API server does to requests when
+// the Pod is created, but not to those of a template: limits stand for requests
+// that are absent (kubernetes 1.37, pkg/apis/core/v1/defaults.go, SetDefaults_Pod
+// and defaultPodRequests). The spec must be the caller's own.
+func DefaultRequests(spec *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			resources := &containers[i].Resources
+			resources.Requests = filled(resources.Requests, resources.Limits, func(corev1.ResourceName) bool { return true })
+		}
+	}
+	if spec.Resources == nil || len(spec.Resources.Limits) == 0 {
+		return
+	}
+	total := resourcehelper.AggregateContainerRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{})
+	spec.Resources.Requests = filled(spec.Resources.Requests, total, func(name corev1.ResourceName) bool {
+		return name == corev1.ResourceCPU || name == corev1.ResourceMemory
+	})
+	spec.Resources.Requests = filled(spec.Resources.Requests, spec.Resources.Limits, resourcehelper.IsSupportedPodLevelResource)
+}
+
+// filled returns a list with what it lacks of another, of the names that are
+// wanted.
+func filled(list, other corev1.ResourceList, wanted func(corev1.ResourceName) bool) corev1.ResourceList {
+	for name, quantity := range other {
+		if _, ok := list[name]; ok || !wanted(name) {
+			continue
+		}
+		if list == nil {
+			list = corev1.ResourceList{}
+		}
+		list[name] = quantity
+	}
+	return list
 }
 
 // amountOf returns a quantity as the scheduler counts: thousandths of a CPU, and

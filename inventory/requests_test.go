@@ -63,7 +63,8 @@ func TestRoom(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := PlacementOf(&corev1.Pod{Spec: tt.spec}).room(tt.node); got != tt.want {
+			p := PlacementOf(&corev1.Pod{Spec: tt.spec})
+			if got := p.room(p.requests, tt.node); got != tt.want {
 				t.Errorf("room = %d, want %d", got, tt.want)
 			}
 		})

@@ -66,7 +66,7 @@ func (g *Gate) judge(ctx context.Context, namespace string, pod *corev1.Pod, tem
 
 // judgeBy judges a Pod by the class that a look-up finds, and returns both.
 func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, template bool, find classFunc) (Verdict, *nodev1.RuntimeClass) {
-	facts := PodFacts{Lenient: leniency(pod), Template: template, Default: true}
+	facts := PodFacts{Lenient: leniency(pod), Template: template}
 	var fault, ruleless *Finding
 	if rules, err := g.Rules(ctx, namespace); err != nil {
 		ruleless = tellRuleless(namespace, err)
@@ -74,8 +74,8 @@ func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, t
 		facts.Rules = rules
 	}
 	var class *nodev1.RuntimeClass
+	pod = &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: *pod.Spec.DeepCopy()}
 	if name := pod.Spec.RuntimeClassName; name != nil && *name != "" {
-		facts.Default = false
 		found, err := find(ctx, *name)
 		if err != nil {
 			fault = g.tellUnread(ctx, *name, err)
@@ -83,18 +83,21 @@ func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, t
 			class = found
 		}
 	}
-	if class != nil && template {
-		pod = &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: *pod.Spec.DeepCopy()}
-		if err := mergeClass(&pod.Spec, class); err != nil {
-			fault = tellRejected(class.Name, err)
+	// A Pod comes with its requests, but for those of the Pod as a whole
+	// (PodLevelResourcesFixDefaulting, kubernetes 1.37).
+	inventory.DefaultRequests(&pod.Spec)
+	if template && fault == nil {
+		if err := MergeClass(&pod.Spec, class); err != nil {
+			fault = tellRejected(err)
 		}
 	}
 	if class != nil && fault == nil {
 		facts.Asks = append(facts.Asks, g.ask(pod, askOf(class)))
 	}
 	if pod.Annotations[UntrustedAnnotation] == "true" {
-		facts.Default = false
 		facts.Asks = append(facts.Asks, g.ask(pod, Ask{Handler: UntrustedHandler}))
+	} else if fault == nil && class == nil {
+		facts.Asks = append(facts.Asks, g.ask(pod, Ask{}))
 	}
 	verdict := JudgePod(facts)
 	verdict.add(fault)
@@ -106,7 +109,7 @@ func (g *Gate) ask(pod *corev1.Pod, ask Ask) PodAsk {
 	now := g.Now()
 	return PodAsk{
 		Ask:      ask,
-		Coverage: g.Index.Coverage(inventory.PlacementOf(pod), ask.Handler, now),
+		Coverage: g.Index.Coverage(inventory.PlacementOf(pod), ask.Handler, inventory.FeaturesOf(&pod.Spec), now),
 		Known:    g.Index.Loaded(now),
 	}
 }
@@ -122,8 +125,8 @@ func (g *Gate) RuntimeClass(class *nodev1.RuntimeClass) Verdict {
 	tolerated := inventory.ClassPlacement(scheduling.NodeSelector, scheduling.Tolerations, false)
 	verdict := JudgeClass(ClassFacts{
 		Ask:       askOf(class),
-		Selected:  g.Index.Coverage(selected, class.Handler, now),
-		Tolerated: g.Index.Coverage(tolerated, class.Handler, now),
+		Selected:  g.Index.Coverage(selected, class.Handler, 0, now),
+		Tolerated: g.Index.Coverage(tolerated, class.Handler, 0, now),
 		Selects:   len(scheduling.NodeSelector) > 0,
 		Known:     g.Index.Loaded(now),
 	}, g.ClassMissing)
@@ -134,20 +137,19 @@ func (g *Gate) RuntimeClass(class *nodev1.RuntimeClass) Verdict {
 // tellUnread makes the finding for a class that could not be read.
 func (g *Gate) tellUnread(ctx context.Context, class string, err error) *Finding {
 	if !apierrors.IsNotFound(err) {
-		message := fmt.Sprintf("RuntimeClass %q could not be read, so its handler was not checked: %v", class, err)
-		return &Finding{Condition: Unknown, Action: Warn, Message: shorten(message), Detail: message}
+		return told(Unknown, "RuntimeClass %q could not be read, so its handler was not checked: %v", class, err)
 	}
-	message := fmt.Sprintf("RuntimeClass %q does not exist, so the API server rejects the Pod", class)
-	if hint := nearClass(class, g.Classes(ctx)); hint != "" {
-		message += "; " + hint
-	}
-	return &Finding{Condition: Rejected, Action: Warn, Message: shorten(message), Detail: message}
+	f := finding(Rejected, part{
+		fmt.Sprintf("RuntimeClass %q does not exist, so the API server rejects the Pod", class),
+		"its RuntimeClass does not exist, so the API server rejects the Pod",
+	}, say(nearClass(class, g.Classes(ctx))))
+	f.Action = Warn
+	return f
 }
 
 // tellRuleless makes the finding for a namespace whose policies are not known.
 func tellRuleless(namespace string, err error) *Finding {
-	message := fmt.Sprintf("the RuntimePolicies of namespace %q could not be read, so they were not enforced: %v", namespace, err)
-	return &Finding{Condition: Unknown, Action: Warn, Message: shorten(message), Detail: message}
+	return told(Unknown, "the RuntimePolicies of namespace %q could not be read, so they were not enforced: %v", namespace, err)
 }
 
 // nearClass says which class was probably meant by a name that none has: the
@@ -170,9 +172,14 @@ func nearClass(name string, classes []nodev1.RuntimeClass) string {
 	return ""
 }
 
-func tellRejected(class string, err error) *Finding {
-	message := fmt.Sprintf("the API server will reject Pods of RuntimeClass %q: %v", class, err)
-	return &Finding{Condition: Rejected, Action: Warn, Message: shorten(message), Detail: message}
+func tellRejected(err error) *Finding {
+	return told(Rejected, "the API server will reject the Pods: %v", err)
+}
+
+// told makes a finding of a text of any length, which warns.
+func told(condition Condition, format string, args ...any) *Finding {
+	text := fmt.Sprintf(format, args...)
+	return &Finding{Condition: condition, Action: Warn, Message: text, Detail: text}
 }
 
 // askOf returns what a RuntimeClass asks for.

@@ -1,15 +1,18 @@
 package webhook
 
 import (
+	"slices"
+
 	"github.com/runtimegate/runtimegate/config"
 	"github.com/runtimegate/runtimegate/inventory"
 )
 
 // An Ask is a wish for a runtime handler.
 type Ask struct {
+	// Handler is empty for the default handler of each node.
 	Handler string
 	// Class is the RuntimeClass that names the handler; empty when
-	// UntrustedAnnotation does.
+	// UntrustedAnnotation does, or nobody.
 	Class string
 	// OnDemand: nodes that have the handler are made when they are needed
 	// (OnDemandAnnotation on the class).
@@ -34,9 +37,6 @@ type PodFacts struct {
 	Asks []PodAsk
 	// Rules are those of its namespace.
 	Rules Rules
-	// Default: it names no class, so that the default handler of its node serves
-	// it.
-	Default bool
 	// Lenient is why a denial becomes a warning for this Pod; empty if it does
 	// not.
 	Lenient Leniency
@@ -75,13 +75,14 @@ func JudgePod(pod PodFacts) Verdict {
 		s = templateSubject
 	}
 	var verdict Verdict
-	if policy := pod.Rules.ForbidsDefault(); policy != nil && pod.Default {
-		verdict.add(s.forbidDefault(policy, pod.Rules.Action(Forbidden)))
-	}
 	for i := range pod.Asks {
 		ask := &pod.Asks[i]
 		// Never softened: what a tenant can write himself must not open a policy.
-		if policy := pod.Rules.Forbids(ask.Handler); policy != nil {
+		if ask.isDefault() {
+			if policy := pod.Rules.ForbidsDefault(); policy != nil {
+				verdict.add(s.forbidDefault(policy, pod.Rules.Action(Forbidden)))
+			}
+		} else if policy := pod.Rules.Forbids(ask.Handler); policy != nil {
 			verdict.add(s.forbid(ask, policy, pod.Rules.Action(Forbidden)))
 		}
 		for _, condition := range ask.conditions() {
@@ -89,7 +90,7 @@ func JudgePod(pod PodFacts) Verdict {
 			finding.Action = pod.Rules.Action(condition)
 			// The annotation means nothing to CRI-O: what it asks for may not be
 			// needed at all.
-			if pod.Lenient != Strict || ask.Class == "" {
+			if pod.Lenient != Strict || ask.Handler == UntrustedHandler && ask.Class == "" {
 				finding.Action = min(finding.Action, Warn)
 			}
 			verdict.add(finding)
@@ -139,15 +140,29 @@ func JudgeClass(class ClassFacts, missing Action) Verdict {
 	return verdict
 }
 
+// isDefault says whether the default handler is asked for.
+func (a *PodAsk) isDefault() bool { return a.Handler == "" }
+
 // conditions returns all conditions that hold.
 func (a *PodAsk) conditions() []Condition {
-	if a.Has.Count == 0 {
-		if a.Lacks.Count == 0 || a.Unknown() > 0 || a.OnDemand {
-			return []Condition{Unknown}
-		}
-		return []Condition{Missing}
+	if a.isDefault() {
+		return a.defaultConditions()
 	}
 	var all []Condition
+	if a.Has.Count == 0 {
+		if a.Crowded.Count > 0 {
+			all = append(all, Oversized)
+		}
+		switch {
+		case a.Candidates() == 0 && a.Crowded.Count > 0:
+			// That there is no node is said already.
+		case a.Lacks.Count == 0 || a.Unknown() > 0 || a.OnDemand:
+			all = append(all, Unknown)
+		default:
+			all = append(all, Missing)
+		}
+		return all
+	}
 	if a.Broken.Count == a.Has.Count {
 		all = append(all, Broken)
 	}
@@ -156,6 +171,35 @@ func (a *PodAsk) conditions() []Condition {
 	}
 	if a.Lacks.Count+a.Unknown() > 0 {
 		all = append(all, Partial)
+	}
+	return append(all, a.featureConditions()...)
+}
+
+// defaultConditions are those of the default handler. Every node has one, so
+// that what is not known of a few nodes is no reason to warn of every Pod.
+func (a *PodAsk) defaultConditions() []Condition {
+	var all []Condition
+	if n := a.Candidates(); n > 0 {
+		if a.Broken.Count == n {
+			all = append(all, Broken)
+		}
+		if a.Expiring.Count == n {
+			all = append(all, Expiring)
+		}
+	}
+	if a.Has.Count > 0 {
+		all = append(all, a.featureConditions()...)
+	}
+	return all
+}
+
+func (a *PodAsk) featureConditions() []Condition {
+	var all []Condition
+	if slices.ContainsFunc(a.Features, inventory.FeatureCoverage.IsMissing) {
+		all = append(all, FeatureMissing)
+	}
+	if slices.ContainsFunc(a.Features, inventory.FeatureCoverage.IsUnknown) {
+		all = append(all, Unknown)
 	}
 	return all
 }

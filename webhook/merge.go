@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,13 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// mergeClass does to a Pod's spec what the API server's RuntimeClass admission
+// MergeClass does to a Pod's spec what the API server's RuntimeClass admission
 // does when the Pod is created (kubernetes 1.37,
 // plugin/pkg/admission/runtimeclass), and returns the reason for which it would
-// reject it. The spec must be the caller's own.
+// reject it. The spec must be the caller's own; class is nil when the spec names
+// none.
 //
 // Tolerations that others make redundant are kept: they tolerate no more.
-func mergeClass(spec *corev1.PodSpec, class *nodev1.RuntimeClass) error {
+func MergeClass(spec *corev1.PodSpec, class *nodev1.RuntimeClass) error {
+	if class == nil {
+		if spec.Overhead != nil {
+			return errors.New("overhead is set without a RuntimeClass; leave overhead out")
+		}
+		return nil
+	}
 	if err := mergeOverhead(spec, class); err != nil {
 		return err
 	}

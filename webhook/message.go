@@ -7,6 +7,10 @@ import (
 	"github.com/runtimegate/runtimegate/inventory"
 )
 
+// pointRoom is how long the point of a message may be, in bytes: kubectl users
+// see the start of a long line only.
+const pointRoom = 120
+
 // A subject says in messages what was asked about.
 type subject struct {
 	where  string // which nodes: "this Pod may land on"
@@ -17,88 +21,173 @@ var (
 	podSubject            = subject{"this Pod may land on", "add a nodeSelector for nodes that have it"}
 	templateSubject       = subject{"its Pods may land on", "add a nodeSelector for nodes that have it"}
 	classSubject          = subject{"of this cluster", "set scheduling.nodeSelector to nodes that have it"}
-	selectingClassSubject = subject{"its scheduling.nodeSelector picks", "narrow that to nodes that have it"}
+	selectingClassSubject = subject{"its nodeSelector picks", "narrow that to nodes that have it"}
 )
 
-// tell makes the finding for a condition: the message says the point first,
-// then the nodes, then what to do; the detail leaves nothing out.
-func (s subject) tell(condition Condition, a *PodAsk) *Finding {
-	var point string
-	var rest []string
-	switch condition {
-	case Missing:
-		point = fmt.Sprintf("%s is loaded on none of the %s %s", a.name(), nodes(a.Candidates()), s.where)
-		if a.Candidates() == 1 {
-			point = fmt.Sprintf("%s is not loaded on %s, the only node %s", a.name(), a.Lacks, s.where)
-		}
-		rest = append(rest, a.hint())
-	case Partial:
-		point = fmt.Sprintf("%s is loaded on %d of the %s %s", a.name(), a.Has.Count, nodes(a.Candidates()), s.where)
-		rest = append(rest, "has it: "+a.Has.String())
-		if a.Lacks.Count > 0 {
-			rest = append(rest, "lacks it: "+a.Lacks.String())
-		}
-		rest = append(rest, a.ignorance(), s.narrow)
-	case Broken:
-		point = fmt.Sprintf("%s is loaded, but its sandboxes cannot start on %s: no shim or OCI runtime", a.name(), a.Broken)
-		rest = append(rest, "kubectl get noderuntimes -o yaml says what is missing")
-	case Expiring:
-		point = fmt.Sprintf("%s is loaded, but the next restart of the runtime takes it away on %s", a.name(), a.Expiring)
-		rest = append(rest, "mend the files before; kubectl get noderuntimes -o yaml names them")
-	case Unknown:
-		point, rest = s.unknown(a)
+// A part is a piece of a message in several wordings, the longest first.
+type part []string
+
+// say is a part of one wording; "" says nothing.
+func say(text string) part {
+	if text == "" {
+		return nil
 	}
-	rest = compact(rest)
-	detail := point + "; " + strings.Join(rest, "; ")
-	return &Finding{Condition: condition, Message: shorten(fit(point, rest)), Detail: strings.TrimSuffix(detail, "; ")}
+	return part{text}
 }
 
-func (s subject) unknown(a *PodAsk) (point string, rest []string) {
-	if a.Candidates() == 0 {
-		point = fmt.Sprintf("%s: there is no node %s now, so it is not known whether it will be loaded", a.name(), s.where)
-		if kept := a.kept(); kept != "" {
-			return point, []string{kept}
+// list is a part that names nodes, as many as there is room for.
+func list(before string, all inventory.Nodes, after string) part {
+	if all.Count == 0 {
+		return nil
+	}
+	var wordings part
+	for named := len(all.Sample); named > 0; named-- {
+		fewer := inventory.Nodes{Count: all.Count, Sample: all.Sample[:named]}
+		wordings = append(wordings, before+fewer.String()+after)
+	}
+	return append(wordings, before+nodes(all.Count)+after)
+}
+
+// finding makes a finding of what it says first, the point, and of what follows.
+// The message leaves out whole parts where there is no room, never half of a
+// name; the detail leaves out nothing.
+func finding(condition Condition, point part, rest ...part) *Finding {
+	detail := point[0]
+	message := point[len(point)-1]
+	for _, wording := range point {
+		if len(wording) <= pointRoom {
+			message = wording
+			break
 		}
-		return point, []string{a.hint()}
 	}
-	if a.OnDemand && a.Unknown() == 0 {
-		point = fmt.Sprintf("%s is loaded on none of the %s %s", a.name(), nodes(a.Candidates()), s.where)
-		return point, []string{"its nodes are provisioned on demand"}
+	for _, p := range rest {
+		if len(p) > 0 {
+			detail += "; " + p[0]
+		}
+		for _, wording := range p {
+			if len(message)+len("; ")+len(wording) <= MaxWarning {
+				message += "; " + wording
+				break
+			}
+		}
 	}
-	point = fmt.Sprintf("%s is not known to be loaded on any of the %s %s", a.name(), nodes(a.Candidates()), s.where)
+	return &Finding{Condition: condition, Message: message, Detail: detail}
+}
+
+// tell makes the finding for a condition: the message says the point first,
+// then the nodes, then what to do.
+func (s subject) tell(condition Condition, a *PodAsk) *Finding {
+	switch condition {
+	case Missing:
+		point := a.point("is loaded on none of the %s %s", nodes(a.Candidates()), s.where)
+		if a.Candidates() == 1 {
+			point = append(a.point("is not loaded on %s, the only node %s", a.Lacks, s.where), a.point("is not loaded on the only node %s", s.where)...)
+		}
+		return finding(condition, point, a.hint())
+	case Partial:
+		return finding(condition, a.point("is loaded on %d of the %s %s", a.Has.Count, nodes(a.Candidates()), s.where), append(append([]part{
+			list("has it: ", a.Has, ""), list("lacks it: ", a.Lacks, "")}, a.ignorance()...), say(s.narrow))...)
+	case Broken:
+		if a.isDefault() {
+			return finding(condition, a.point("cannot start sandboxes: no shim or OCI runtime"), list("nodes: ", a.Broken, ""),
+				say("every Pod without a RuntimeClass fails there"), say("kubectl get noderuntimes -o yaml says what is missing"))
+		}
+		return finding(condition, a.point("is loaded, but its sandboxes cannot start: no shim or OCI runtime"),
+			list("nodes: ", a.Broken, ""), say("kubectl get noderuntimes -o yaml says what is missing"))
+	case Expiring:
+		return finding(condition, a.point("is loaded, but the next restart of the runtime takes it away"),
+			list("nodes: ", a.Expiring, ""), say("mend the files before; kubectl get noderuntimes -o yaml names them"))
+	case Oversized:
+		return finding(condition, a.point("fits no node with the overhead of its RuntimeClass"),
+			list("without it would fit ", a.Crowded, ""), say("lower the requests, or overhead.podFixed of the class"))
+	case FeatureMissing:
+		return featureMissing(a)
+	}
+	return s.unknown(a)
+}
+
+func (s subject) unknown(a *PodAsk) *Finding {
+	switch {
+	case a.Has.Count > 0:
+		return featureUnknown(a)
+	case a.Candidates() == 0:
+		hint := a.kept()
+		if hint == nil {
+			hint = a.hint()
+		}
+		point := a.point("is not known to be loaded: there is no node %s now", s.where)
+		return finding(Unknown, point, hint)
+	case a.OnDemand && a.Unknown() == 0:
+		return finding(Unknown, a.point("is loaded on none of the %s %s", nodes(a.Candidates()), s.where),
+			say("its nodes are provisioned on demand"))
+	}
+	point := a.point("is not known to be loaded on any of the %s %s", nodes(a.Candidates()), s.where)
 	if a.Candidates() == 1 {
-		point = fmt.Sprintf("%s is not known to be loaded on the only node %s", a.name(), s.where)
+		point = a.point("is not known to be loaded on the only node %s", s.where)
 	}
-	rest = append(rest, a.ignorance())
-	if a.Lacks.Count > 0 {
-		rest = append(rest, "lacks it: "+a.Lacks.String())
+	return finding(Unknown, point, append(a.ignorance(), list("lacks it: ", a.Lacks, ""), a.hint())...)
+}
+
+// featureTexts name each feature and the field that needs it.
+var featureTexts = map[inventory.Features]struct{ name, field string }{
+	inventory.UserNamespaces:           {"user namespaces", "hostUsers: false"},
+	inventory.RecursiveReadOnlyMounts:  {"recursive read-only mounts", "recursiveReadOnly"},
+	inventory.SupplementalGroupsPolicy: {"supplemental groups", "supplementalGroupsPolicy: Strict"},
+	inventory.CDI:                      {"CDI devices", "resourceClaims"},
+}
+
+func featureMissing(a *PodAsk) *Finding {
+	names, parts := a.featureParts(inventory.FeatureCoverage.IsMissing, "no %s on ", func(f *inventory.FeatureCoverage) inventory.Nodes { return f.Lacks })
+	return finding(FeatureMissing, a.point("does not offer %s", names), append(parts, say("use a handler or nodes that do, or leave the field out"))...)
+}
+
+func featureUnknown(a *PodAsk) *Finding {
+	names, parts := a.featureParts(inventory.FeatureCoverage.IsUnknown, "no word of %s from ", func(f *inventory.FeatureCoverage) inventory.Nodes { return f.Unknown })
+	return finding(Unknown, a.point("is not known to offer %s", names), parts...)
+}
+
+// featureParts names the features for which something is so, and where.
+func (a *PodAsk) featureParts(is func(inventory.FeatureCoverage) bool, where string, on func(*inventory.FeatureCoverage) inventory.Nodes) (names string, parts []part) {
+	var all []string
+	var field string
+	for i := range a.Features {
+		if f := &a.Features[i]; is(*f) {
+			text := featureTexts[f.Feature]
+			all, field = append(all, text.name), text.field
+			parts = append(parts, list(fmt.Sprintf(where, text.name), on(f), ""))
+		}
 	}
-	return point, append(rest, a.hint())
+	if len(all) == 1 {
+		return all[0] + " (" + field + ")", parts
+	}
+	return strings.Join(all, ", "), parts
 }
 
 // forbid makes the finding for a handler that a policy does not allow.
 func (s subject) forbid(a *PodAsk, policy *Policy, action Action) *Finding {
-	point := fmt.Sprintf("%s is not allowed in this namespace by RuntimePolicy %q", a.name(), policy.Name)
-	allowed := "it allows no handler"
-	if len(policy.allowed) > 0 {
-		allowed = "allowed: " + first(policy.allowed)
-	}
-	return &Finding{
-		Condition: Forbidden, Action: action,
-		Message: shorten(fit(point, []string{allowed})), Detail: point + "; " + allowed,
-	}
+	f := finding(Forbidden, append(a.point("is not allowed in this namespace by RuntimePolicy %q", policy.Name), a.point("is not allowed in this namespace")...),
+		policy.choice("allowed: ", "it allows no handler"))
+	f.Action = action
+	return f
 }
 
 // forbidDefault makes the finding for a Pod that names no class where a policy
 // asks for one.
 func (s subject) forbidDefault(policy *Policy, action Action) *Finding {
-	point := fmt.Sprintf("a runtimeClassName is required in this namespace by RuntimePolicy %q", policy.Name)
-	rest := []string{}
-	if len(policy.allowed) > 0 {
-		rest = append(rest, "allowed handlers: "+first(policy.allowed))
+	f := finding(Forbidden, part{
+		fmt.Sprintf("a runtimeClassName is required in this namespace by RuntimePolicy %q", policy.Name),
+		"a runtimeClassName is required in this namespace",
+	}, policy.choice("allowed handlers: ", ""))
+	f.Action = action
+	return f
+}
+
+// choice lists what a policy allows, or says otherwise.
+func (p *Policy) choice(before, otherwise string) part {
+	if len(p.allowed) == 0 {
+		return say(otherwise)
 	}
-	message := fit(point, rest)
-	return &Finding{Condition: Forbidden, Action: action, Message: shorten(message), Detail: message}
+	return part{before + first(p.allowed), before + first(p.allowed[:1])}
 }
 
 // first lists the first few names.
@@ -109,74 +198,55 @@ func first(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// name names the handler and who asks for it.
-func (a *PodAsk) name() string {
-	if a.Class == "" {
-		return fmt.Sprintf("handler %q (annotation %s)", a.Handler, UntrustedAnnotation)
+// point says something of a handler, and who asks for it where there is room.
+func (a *PodAsk) point(format string, args ...any) part {
+	said := " " + fmt.Sprintf(format, args...)
+	switch {
+	case a.isDefault() && len(a.Standards) == 1:
+		return part{fmt.Sprintf("default handler %q", a.Standards[0]) + said, "the default handler" + said}
+	case a.isDefault():
+		return part{"the default handler" + said}
+	case a.Class == "":
+		return part{fmt.Sprintf("handler %q (untrusted-workload annotation)", a.Handler) + said, fmt.Sprintf("handler %q", a.Handler) + said}
 	}
-	return fmt.Sprintf("handler %q (RuntimeClass %q)", a.Handler, a.Class)
+	return part{fmt.Sprintf("handler %q (RuntimeClass %q)", a.Handler, a.Class) + said, fmt.Sprintf("handler %q", a.Handler) + said}
 }
 
 // hint says what is probably wrong, or what there is instead.
-func (a *PodAsk) hint() string {
+func (a *PodAsk) hint() part {
 	if a.Elsewhere.Count > 0 {
-		return "it is loaded on " + a.Elsewhere.String() + ", ruled out by selector, affinity, taints or size"
+		if a.Tainted.Count > 0 {
+			return a.kept()
+		}
+		return list("it is loaded on ", a.Elsewhere, ", ruled out by selector, affinity, taints or size")
 	}
 	if name := a.nearest(); name != "" {
-		return fmt.Sprintf("did you mean %q?", name)
+		return say(fmt.Sprintf("did you mean %q?", name))
 	}
 	if len(a.Loaded) == 0 {
-		return ""
+		return nil
 	}
-	return "loaded there: " + first(a.Loaded)
+	return say("loaded there: " + first(a.Loaded))
 }
 
 // ignorance says why it is not known whether nodes have the handler.
-func (a *PodAsk) ignorance() string {
-	var parts []string
-	if a.Silent.Count > 0 {
-		parts = append(parts, "no report from "+a.Silent.String())
+func (a *PodAsk) ignorance() []part {
+	return []part{
+		list("no report from ", a.Silent, ""),
+		list("report too old: ", a.Stale, ""),
+		list("new, may still be installing: ", a.Young, ""),
 	}
-	if a.Stale.Count > 0 {
-		parts = append(parts, "report too old: "+a.Stale.String())
-	}
-	if a.Young.Count > 0 {
-		parts = append(parts, "new, may still be installing: "+a.Young.String())
-	}
-	return strings.Join(parts, "; ")
 }
 
 // kept says what keeps the Pod off nodes that it selects.
-func (a *PodAsk) kept() string {
+func (a *PodAsk) kept() part {
 	switch {
 	case a.Tainted.Count > 0:
-		return fmt.Sprintf("%s: taint %s is not tolerated", a.Tainted, a.Taint.ToString())
+		return list("", a.Tainted, fmt.Sprintf(": taint %s is not tolerated", a.Taint.ToString()))
 	case a.TooSmall.Count > 0:
-		return "too small for its requests: " + a.TooSmall.String()
+		return list("too small for its requests: ", a.TooSmall, "")
 	}
-	return ""
-}
-
-// fit joins as many of the parts as MaxWarning has room for; each that does not
-// fit is left out.
-func fit(point string, parts []string) string {
-	message := point
-	for _, part := range parts {
-		if len(message)+len("; ")+len(part) <= MaxWarning {
-			message += "; " + part
-		}
-	}
-	return message
-}
-
-func compact(parts []string) []string {
-	kept := parts[:0]
-	for _, part := range parts {
-		if part != "" {
-			kept = append(kept, part)
-		}
-	}
-	return kept
+	return nil
 }
 
 func nodes(n int) string {

@@ -172,9 +172,9 @@ func TestClassReviewer(t *testing.T) {
 		text       string
 	}{
 		{"created", admissionv1.Create, class, nil, Warn, "is not loaded on n1, the only node of this cluster"},
-		{"created, and selects no node", admissionv1.Create, selecting, nil, Warn, "there is no node its scheduling.nodeSelector picks now"},
+		{"created, and selects no node", admissionv1.Create, selecting, nil, Warn, "there is no node its nodeSelector picks now"},
 		{"changed in nothing that matters", admissionv1.Update, labelled, class, Allow, ""},
-		{"its scheduling changed", admissionv1.Update, selecting, class, Warn, "no node its scheduling.nodeSelector picks"},
+		{"its scheduling changed", admissionv1.Update, selecting, class, Warn, "no node its nodeSelector picks"},
 		{"deleted", admissionv1.Delete, nil, class, Allow, ""},
 	}
 	for _, tt := range tests {

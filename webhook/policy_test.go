@@ -75,10 +75,7 @@ func TestPolicies(t *testing.T) {
 			for name, spec := range tt.policies {
 				all = append(all, policy(t, name, spec))
 			}
-			pod := PodFacts{Default: true}
-			if tt.handler != "" {
-				pod = asks(tt.handler, tt.coverage)
-			}
+			pod := asks(tt.handler, tt.coverage)
 			pod.Rules, pod.Lenient = RulesFor(all, labels.Set{"tenant": tt.tenant}), tt.lenient
 			if diff := cmp.Diff(tt.want, tell(JudgePod(pod))); diff != "" {
 				t.Errorf("verdict (-want +got):\n%s", diff)

@@ -313,7 +313,7 @@ func (r *report) admitted(pod *corev1.Pod) *corev1.Pod {
 		return pod
 	}
 	class, err := r.class(context.Background(), *pod.Spec.RuntimeClassName)
-	if err != nil || mergeClass(&pod.Spec, class) != nil {
+	if err != nil || MergeClass(&pod.Spec, class) != nil {
 		return nil
 	}
 	return pod

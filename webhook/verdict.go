@@ -106,7 +106,8 @@ func printable(text string) string {
 	}, text)
 }
 
-// shorten cuts a message at MaxWarning bytes, between characters.
+// shorten cuts a message at MaxWarning bytes, between words, so that no name is
+// cut; a single word of that length between characters.
 func shorten(message string) string {
 	if len(message) <= MaxWarning {
 		return message
@@ -115,6 +116,9 @@ func shorten(message string) string {
 	end := MaxWarning - len(ellipsis)
 	for end > 0 && !utf8.RuneStart(message[end]) {
 		end--
+	}
+	if space := strings.LastIndexByte(message[:end], ' '); space > 0 {
+		end = space
 	}
 	return message[:end] + ellipsis
 }

@@ -66,7 +66,7 @@ func ask(p *pair) answer {
 		node.Status.RuntimeHandlers = loaded
 		index := inventory.NewIndex(inventory.DefaultOptions)
 		index.SetNode(&node)
-		return index.Coverage(placement, handler, now)
+		return index.Coverage(placement, handler, 0, now)
 	}
 	lacking, silent := coverage(corev1.NodeRuntimeHandler{Name: "other"}), coverage()
 	return answer{

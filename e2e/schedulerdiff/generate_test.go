@@ -90,7 +90,15 @@ func (g generator) taint() corev1.Taint {
 	return taint
 }
 
+// pod makes a Pod as it is stored.
 func (g generator) pod() *corev1.Pod {
+	pod := g.template()
+	corev1defaults.SetDefaults_Pod(pod)
+	return pod
+}
+
+// template makes a Pod as somebody writes it.
+func (g generator) template() *corev1.Pod {
 	pod := &corev1.Pod{}
 	spec := &pod.Spec
 	if g.chance(12) {
@@ -137,7 +145,6 @@ func (g generator) pod() *corev1.Pod {
 			}
 		}
 	}
-	corev1defaults.SetDefaults_Pod(pod)
 	return pod
 }
 

@@ -125,6 +125,10 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("read kubeconfig: %w", err)
 	}
+	// The client's own limit of 5 requests a second would turn denials into
+	// warnings under load, since a class is read live before each. The API server
+	// has limits of its own.
+	restConfig.QPS = -1
 	mgr, err := ctrl.NewManager(restConfig, options)
 	if err != nil {
 		return fmt.Errorf("reach the cluster: %w", err)

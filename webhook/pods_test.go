@@ -158,7 +158,7 @@ func TestPodReviewer(t *testing.T) {
 
 func TestClassReviewer(t *testing.T) {
 	gate := &Gate{Rules: noRules, MaxAction: Deny, Index: onePlainNode(), ClassMissing: Warn, Now: func() time.Time { return reportNow }}
-	reviewer := &ClassReviewer{Gate: gate, Decided: func(Verdict) {}}
+	reviewer := &ClassReviewer{Gate: gate, Live: &apiServer{}, Decided: func(Verdict) {}}
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Handler: "nvidia"}
 	selecting := class.DeepCopy()
 	selecting.Scheduling = &nodev1.Scheduling{NodeSelector: map[string]string{"pool": "gpu"}}

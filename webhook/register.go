@@ -82,7 +82,7 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 	reviewers := map[string]Reviewer{
 		PodsPath:      &PodReviewer{Gate: gate, Decided: count("pods")},
 		WorkloadsPath: &WorkloadReviewer{Gate: gate, Decided: count("workloads")},
-		ClassesPath:   &ClassReviewer{Gate: gate, Decided: count("runtimeclasses")},
+		ClassesPath:   &ClassReviewer{Gate: gate, Live: mgr.GetAPIReader(), Decided: count("runtimeclasses")},
 	}
 	for path, reviewer := range reviewers {
 		mgr.GetWebhookServer().Register(path, &reviewHandler{

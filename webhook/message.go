@@ -50,7 +50,7 @@ func (s subject) tell(condition Condition, a *PodAsk) *Finding {
 	}
 	rest = compact(rest)
 	detail := point + "; " + strings.Join(rest, "; ")
-	return &Finding{Condition: condition, Message: shorten(fit(point, rest)), Detail: strings.TrimSuffix(detail, "; ")}
+	return &Finding{Condition: condition, Handler: a.Handler, Message: shorten(fit(point, rest)), Detail: strings.TrimSuffix(detail, "; ")}
 }
 
 func (s subject) unknown(a *PodAsk) (point string, rest []string) {
@@ -84,7 +84,7 @@ func (s subject) forbid(a *PodAsk, policy *Policy, action Action) *Finding {
 		allowed = "allowed: " + first(policy.allowed)
 	}
 	return &Finding{
-		Condition: Forbidden, Action: action,
+		Condition: Forbidden, Action: action, Handler: a.Handler, Policy: policy.Name,
 		Message: shorten(fit(point, []string{allowed})), Detail: point + "; " + allowed,
 	}
 }
@@ -98,7 +98,7 @@ func (s subject) forbidDefault(policy *Policy, action Action) *Finding {
 		rest = append(rest, "allowed handlers: "+first(policy.allowed))
 	}
 	message := fit(point, rest)
-	return &Finding{Condition: Forbidden, Action: action, Message: shorten(message), Detail: message}
+	return &Finding{Condition: Forbidden, Action: action, Policy: policy.Name, Message: shorten(message), Detail: message}
 }
 
 // first lists the first few names.

@@ -31,7 +31,7 @@ import (
 const serveLong = `Serves the validating admission webhook: it rejects or warns of Pods and
 RuntimeClasses whose handler the nodes they may land on have not loaded, or that
 a RuntimePolicy forbids. It warns of what a new RuntimePolicy would deny and of
-what still uses a RuntimeClass that is deleted.
+what still uses a RuntimeClass that is deleted, and keeps the policies' status.
 
 It is ready (/readyz) once it knows the nodes. Until then it lets everything
 pass, and says so.

@@ -100,5 +100,6 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 			log:      mgr.GetLogger().WithName("webhook").WithValues("path", path),
 		})
 	}
-	return nil
+	status := &policyStatus{client: mgr.GetClient(), namespaces: namespaces, scope: o.Scope, exempt: o.Exempt, maxAction: o.MaxAction}
+	return status.register(mgr)
 }

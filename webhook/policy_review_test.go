@@ -170,7 +170,7 @@ func TestPolicyWarnings(t *testing.T) {
 		}, []string{`the effect of RuntimePolicy "p" on what there is now is not fully known: list namespaces: no cache`}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.name, atOnce(func(t *testing.T) {
 			reviewer := policyReviewer(&apiServer{objects: tt.objects})
 			if tt.change != nil {
 				tt.change(reviewer)
@@ -187,13 +187,17 @@ func TestPolicyWarnings(t *testing.T) {
 					t.Errorf("%d bytes: %s", len(warning), warning)
 				}
 			}
-		})
+		}))
 	}
 }
 
 // The names are as long as they can be: the number is still in the first 120
 // bytes.
 func TestPolicyWarningOfLongNames(t *testing.T) {
+	atOnce(testLongNames)(t)
+}
+
+func testLongNames(t *testing.T) {
 	handler := strings.Repeat("h", 63)
 	object := policyObject(t, strings.Repeat("p", 253), `{namespaceSelector: {}, handlers: {allowed: [runc]}}`)
 	reviewer := policyReviewer(&apiServer{objects: manyPods(4000, "ml", handler)})
@@ -263,6 +267,10 @@ func TestPolicyReviewerListsWhatIsSelected(t *testing.T) {
 // The Pods of a large workload are alike, so that they are judged once: each
 // judgement looks at all nodes.
 func TestPolicyReviewerJudgesAlikePodsOnce(t *testing.T) {
+	atOnce(testJudgesOnce)(t)
+}
+
+func testJudgesOnce(t *testing.T) {
 	reviewer := policyReviewer(&apiServer{objects: manyPods(1000, "ml", "kata")})
 	judged := 0
 	reviewer.Gate.Now = func() time.Time { judged++; return reportNow }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,7 +50,7 @@ func (s *apiServer) List(ctx context.Context, list client.ObjectList, opts ...cl
 	var all []runtime.Object
 	for _, object := range s.objects {
 		if reflect.TypeOf(object).Elem().Name() == kind && (options.Namespace == "" || options.Namespace == object.GetNamespace()) {
-			all = append(all, object.DeepCopyObject())
+			all = append(all, object)
 		}
 	}
 	start, _ := strconv.Atoi(options.Continue)
@@ -60,7 +61,17 @@ func (s *apiServer) List(ctx context.Context, list client.ObjectList, opts ...cl
 	if end < len(all) {
 		list.SetContinue(strconv.Itoa(end))
 	}
-	return meta.SetList(list, all[start:end])
+	page := all[start:end]
+	for i := range page {
+		page[i] = page[i].DeepCopyObject()
+	}
+	return meta.SetList(list, page)
+}
+
+// atOnce runs a test with a clock that moves only while all wait, so that the
+// bound of time is reached when it is meant to, on a busy machine too.
+func atOnce(test func(t *testing.T)) func(*testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
 }
 
 // manyPods are Pods with a class in a namespace.
@@ -171,17 +182,16 @@ func TestSurveyBounds(t *testing.T) {
 		{"the second page takes too long", apiServer{objects: manyPods(700, "ml", ""), answer: slowAfter(1)}, 500, true, 2},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(tt.name, atOnce(func(t *testing.T) {
 			start, visits := time.Now(), 0
 			reached := survey(t.Context(), &tt.live, []string{""}, func(context.Context, *user) { visits++ })
 			if reached.looked != tt.looked || visits != tt.looked || reached.cut != tt.cut || reached.err != nil || len(tt.live.asked) != tt.pages {
 				t.Errorf("%+v, %d visits, asked %q; want %d looked at, cut %t, %d pages", reached, visits, tt.live.asked, tt.looked, tt.cut, tt.pages)
 			}
-			if took := time.Since(start); took > 3*surveyTime {
+			if took := time.Since(start); took > surveyTime {
 				t.Errorf("took %s", took)
 			}
-		})
+		}))
 	}
 }
 
@@ -219,7 +229,7 @@ func TestClassDeletion(t *testing.T) {
 			`whether RuntimeClass "kata" is still used is not known: the API server did not answer within 1s`}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.name, atOnce(func(t *testing.T) {
 			reviewer := &ClassReviewer{Live: &tt.live}
 			response, err := reviewer.Review(t.Context(), &admissionv1.AdmissionRequest{
 				Operation: admissionv1.Delete, Name: "kata",
@@ -231,6 +241,6 @@ func TestClassDeletion(t *testing.T) {
 			if diff := cmp.Diff(tt.want, response.Warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
-		})
+		}))
 	}
 }

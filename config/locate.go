@@ -15,17 +15,19 @@ type Location struct {
 	Told bool
 	// Bin is the folder of the distribution's own programs, first on its PATH.
 	Bin string
+	// Socket is where that runtime serves the CRI.
+	Socket string
 }
 
 // Locations are the known places, the usual one first.
 var Locations = []Location{
-	{Path: DefaultConfigPath, Runtime: Containerd, Who: "containerd"},
-	{Path: "/var/lib/rancher/k3s/agent/etc/containerd/config.toml", Runtime: Containerd, Bin: "/var/lib/rancher/k3s/data/current/bin", Who: "k3s", Told: true},
-	{Path: "/var/lib/rancher/rke2/agent/etc/containerd/config.toml", Runtime: Containerd, Bin: "/var/lib/rancher/rke2/bin", Who: "RKE2", Told: true},
-	{Path: "/var/snap/microk8s/current/args/containerd.toml", Runtime: Containerd, Bin: "/snap/microk8s/current/bin", Who: "MicroK8s", Told: true},
-	{Path: "/etc/k0s/containerd.toml", Runtime: Containerd, Bin: "/var/lib/k0s/bin", Who: "k0s", Told: true},
-	{Path: "/run/k0s/containerd-cri.toml", Runtime: Containerd, Bin: "/var/lib/k0s/bin", Who: "k0s", Told: true},
-	{Path: DefaultCRIOPath, Runtime: CRIO, Who: "CRI-O"},
+	{Path: DefaultConfigPath, Runtime: Containerd, Who: "containerd", Socket: "/run/containerd/containerd.sock"},
+	{Path: "/var/lib/rancher/k3s/agent/etc/containerd/config.toml", Runtime: Containerd, Bin: "/var/lib/rancher/k3s/data/current/bin", Who: "k3s", Told: true, Socket: "/run/k3s/containerd/containerd.sock"},
+	{Path: "/var/lib/rancher/rke2/agent/etc/containerd/config.toml", Runtime: Containerd, Bin: "/var/lib/rancher/rke2/bin", Who: "RKE2", Told: true, Socket: "/run/k3s/containerd/containerd.sock"},
+	{Path: "/var/snap/microk8s/current/args/containerd.toml", Runtime: Containerd, Bin: "/snap/microk8s/current/bin", Who: "MicroK8s", Told: true, Socket: "/var/snap/microk8s/common/run/containerd.sock"},
+	{Path: "/etc/k0s/containerd.toml", Runtime: Containerd, Bin: "/var/lib/k0s/bin", Who: "k0s", Told: true, Socket: "/run/k0s/containerd.sock"},
+	{Path: "/run/k0s/containerd-cri.toml", Runtime: Containerd, Bin: "/var/lib/k0s/bin", Who: "k0s", Told: true, Socket: "/run/k0s/containerd.sock"},
+	{Path: DefaultCRIOPath, Runtime: CRIO, Who: "CRI-O", Socket: "/run/crio/crio.sock"},
 }
 
 // Locate returns the known places that this host has, for one runtime or, when

@@ -113,7 +113,7 @@ func (o *explainOptions) askProgram(ctx context.Context, t *target) (string, err
 		return "", errors.New("the rules depend on the runtime's version, and a program of another root can't be run")
 	}
 	program := t.program
-	name := t.programName()
+	name := t.ProgramName()
 	if t.Bin == "" {
 		// Whatever PATH says comes before a guess.
 		if found, err := exec.LookPath(name); err == nil {

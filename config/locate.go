@@ -1,6 +1,11 @@
 package config
 
-import "github.com/runtimegate/runtimegate/config/hostfs"
+import (
+	"path"
+	"strings"
+
+	"github.com/runtimegate/runtimegate/config/hostfs"
+)
 
 // A Location is where some distribution has a runtime's configuration.
 type Location struct {
@@ -17,6 +22,46 @@ type Location struct {
 	Bin string
 	// Socket is where that runtime serves the CRI.
 	Socket string
+}
+
+// Program is the executable of the runtime's daemon, "" when this host has
+// none.
+func (l Location) Program(host *hostfs.FS) string {
+	dirs := []string{"/usr/bin", "/usr/local/bin", "/usr/sbin", "/opt/bin"}
+	if l.Bin != "" {
+		dirs = []string{l.Bin}
+	}
+	for _, dir := range dirs {
+		if name := path.Join(dir, l.ProgramName()); host.Executable(name) == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// ProgramName is the name of that executable.
+func (l Location) ProgramName() string {
+	if l.Runtime == CRIO {
+		return "crio"
+	}
+	return "containerd"
+}
+
+// LocationOf is the known place with that path, or else one that is told to
+// the runtime when it is started. Runtime is "" when it is to be guessed.
+func LocationOf(name, runtime string) (l Location, known bool) {
+	for _, l := range Locations {
+		if l.Path == name && (runtime == "" || runtime == l.Runtime) {
+			return l, true
+		}
+	}
+	if runtime == "" {
+		runtime = Containerd
+		if path.Base(name) == "crio.conf" || strings.HasPrefix(name, "/etc/crio/") {
+			runtime = CRIO
+		}
+	}
+	return Location{Path: name, Runtime: runtime, Told: true}, false
 }
 
 // Locations are the known places, the usual one first.

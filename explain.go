@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -143,15 +141,11 @@ func (o *explainOptions) check() error {
 
 // open opens the root. os.Root keeps every path inside it.
 func (o *explainOptions) open() (*hostfs.FS, func(), error) {
-	abs, err := filepath.Abs(o.root)
+	root, err := openRoot(o.root)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--root %s: %w", o.root, err)
 	}
-	root, err := os.OpenRoot(abs)
-	if err != nil {
-		return nil, nil, fmt.Errorf("--root %s: %w", o.root, pathCause(err))
-	}
-	o.root = abs
+	o.root = root.Name()
 	return hostfs.New(root.FS()), func() { root.Close() }, nil
 }
 

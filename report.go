@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,33 +18,45 @@ import (
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
 )
 
-const reportLong = `Publishes what a node's container runtime has loaded, as the NodeRuntime of that
-node, or prints it with -o.
+const reportLong = `Publishes what this node's container runtime has loaded, as the NodeRuntime of the
+node, or prints it with -o; for that no cluster is needed.
 
-The dump is what "containerd config dump" prints on the node ("-" reads it from
-stdin). A dump says what the next start of containerd would load: take it right
-after a start.`
+The running runtime is asked, over its CRI socket: the one that the kubelet is
+told, or a known one. Its files, its shims and OCI runtimes are looked at too, so
+that the NodeRuntime also says what the next start of the runtime would load and
+what is wrong or about to go wrong.
 
-const reportExample = `  # Publish
-  containerd config dump | runtimegate report --once --dump - --node gpu-a
+A runtime that does not answer is an error, exit code 2: nothing is published,
+since nothing is known.
 
-  # Print
-  runtimegate report --once --dump gpu-a.toml --node gpu-a -o yaml`
+With --dump the output of "containerd config dump" is read instead ("-" reads it
+from stdin). A dump says what the next start of containerd would load: take it
+right after a start.`
+
+const reportExample = `  # What has this node loaded?
+  runtimegate report --once -o yaml
+
+  # Publish it, from a container that has the node's root at /host
+  runtimegate report --once --host-root /host --node gpu-a
+
+  # Publish a dump taken elsewhere
+  runtimegate report --once --dump gpu-a.toml --node gpu-a`
 
 // reportOptions are the flags of report.
 type reportOptions struct {
-	cluster *genericclioptions.ConfigFlags
-	once    bool
-	dump    string
-	node    string
-	output  string
+	cluster  *genericclioptions.ConfigFlags
+	observed nodeOptions
+	once     bool
+	dump     string
+	node     string
+	output   string
 }
 
 func newReportCommand() *cobra.Command {
 	o := &reportOptions{cluster: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
-		Use:     "report --once --dump FILE --node NAME",
-		Short:   "Publish what a node's container runtime has loaded",
+		Use:     "report --once",
+		Short:   "Publish or print what this node's container runtime has loaded",
 		Long:    reportLong,
 		Example: reportExample,
 		Args:    cobra.NoArgs,
@@ -53,19 +66,21 @@ func newReportCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.once, "once", false, "publish once and end")
-	flags.StringVar(&o.dump, "dump", "", "file with the output of containerd config dump, - for stdin")
-	flags.StringVar(&o.node, "node", "", "name of the node")
+	flags.StringVar(&o.dump, "dump", "", "file with the output of containerd config dump, - for stdin, to read instead of asking the runtime")
+	flags.StringVar(&o.node, "node", os.Getenv("NODE_NAME"), "name of the node (default: the environment's NODE_NAME; with -o, or else the host name)")
 	flags.StringVarP(&o.output, "output", "o", "", "print instead of publishing: yaml or json")
+	o.observed.addFlags(flags)
+	o.observed.addEndpointFlag(flags)
 	o.cluster.AddFlags(flags)
 	return cmd
 }
 
 func (o *reportOptions) run(cmd *cobra.Command) error {
-	if !o.once || o.dump == "" || o.node == "" {
-		return errors.New("report needs --once, --dump FILE and --node NAME")
-	}
 	printer, err := o.printer()
 	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
 		return err
 	}
 	report, err := o.read(cmd)
@@ -108,7 +123,37 @@ func (o *reportOptions) printer() (printers.ResourcePrinter, error) {
 	return nil, fmt.Errorf("--output %q: want yaml or json", o.output)
 }
 
+func (o *reportOptions) check() error {
+	if !o.once {
+		return errors.New("report needs --once")
+	}
+	if o.node == "" && o.output != "" {
+		// As the kubelet does it by default.
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("find the name of the node: %w; say it with --node", err)
+		}
+		o.node = strings.ToLower(host)
+	}
+	if o.node == "" {
+		return errors.New("report needs --node NAME to publish; -o yaml prints")
+	}
+	return o.observed.check()
+}
+
+// read makes the NodeRuntime.
 func (o *reportOptions) read(cmd *cobra.Command) (*v1alpha1.NodeRuntime, error) {
+	if o.dump != "" {
+		return o.readDump(cmd)
+	}
+	seen, err := o.observed.observe(cmd.Context(), cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	return inventory.FromStatus(seen, o.node)
+}
+
+func (o *reportOptions) readDump(cmd *cobra.Command) (*v1alpha1.NodeRuntime, error) {
 	in, name := cmd.InOrStdin(), "<stdin>"
 	if o.dump != "-" {
 		file, err := os.Open(o.dump)

@@ -84,7 +84,7 @@ func Find(host *hostfs.FS) (*Endpoint, error) {
 		return &Endpoint{Socket: socket, Why: file + " names it", Others: others(found, socket)}, nil
 	}
 	if len(found) == 0 {
-		return nil, &Error{Reason: Unreachable, Socket: strings.Join(known(), ", "), Err: fmt.Errorf("%w", fs.ErrNotExist)}
+		return nil, &Error{Reason: Unreachable, Socket: strings.Join(known(), ", "), Err: errNoneFound}
 	}
 	e := &Endpoint{Socket: found[0].Socket, Why: "it is the CRI socket of " + found[0].Who}
 	if e.Others = others(found, e.Socket); len(e.Others) == 0 {
@@ -92,6 +92,8 @@ func Find(host *hostfs.FS) (*Endpoint, error) {
 	}
 	return e, nil
 }
+
+var errNoneFound = fmt.Errorf("none of them is there (%w)", fs.ErrNotExist)
 
 // present are the known locations whose socket is there.
 func present(host *hostfs.FS) []config.Location {

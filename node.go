@@ -51,7 +51,7 @@ func (o *nodeOptions) observe(ctx context.Context, stderr io.Writer) (*inventory
 	}
 	note := func(format string, args ...any) { fmt.Fprintf(stderr, "note: "+format+"\n", args...) }
 	if len(endpoint.Others) > 0 {
-		note("%s is asked: %s; also there: %s (--endpoint says which is meant)", endpoint.Socket, endpoint.Why, strings.Join(endpoint.Others, ", "))
+		note("%s is asked: %s; also there: %s (name the one that is meant)", endpoint.Socket, endpoint.Why, strings.Join(endpoint.Others, ", "))
 	}
 	seen, err := observer.Observe(ctx, endpoint)
 	if err != nil {

@@ -161,7 +161,7 @@ func TestAskErrors(t *testing.T) {
 		reason Reason
 		want   string
 	}{
-		"no socket":        {filepath.Join(socketDir(t), "s"), Unreachable, "no such file or directory: the runtime is down, or listens elsewhere (--endpoint)"},
+		"no socket":        {filepath.Join(socketDir(t), "s"), Unreachable, "no such file or directory: the runtime is down, or listens elsewhere"},
 		"nobody listens":   {left(t), Unreachable, "connection refused: the runtime is down: start it"},
 		"a file":           {file, Unreachable, "is no socket: name the runtime's socket"},
 		"CRI off":          {serve(t, criOff), CRIDisabled, "serves no CRI, so that no Pod of this node can start"},

@@ -66,9 +66,9 @@ func (e *Error) Error() string {
 func (e *Error) advice() string {
 	switch {
 	case errors.Is(e.Err, fs.ErrNotExist):
-		return ": the runtime is down, or listens elsewhere (--endpoint)"
+		return ": the runtime is down, or listens elsewhere"
 	case errors.Is(e.Err, errNoSocket):
-		return ": name the runtime's socket (--endpoint)"
+		return ": name the runtime's socket"
 	case errors.Is(e.Err, fs.ErrPermission):
 		return ": run as root"
 	case errors.Is(e.Err, syscall.ECONNREFUSED):

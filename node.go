@@ -35,16 +35,24 @@ func (o *nodeOptions) addEndpointFlag(flags *pflag.FlagSet) {
 	flags.StringVar(&o.endpoint, "endpoint", "", "CRI socket of the runtime, as unix:///run/containerd/containerd.sock or a path (default: the kubelet's, or a known one)")
 }
 
-// observe looks at the node once. What it has to say beside goes to stderr.
-func (o *nodeOptions) observe(ctx context.Context, stderr io.Writer) (*inventory.Observation, error) {
+// observer opens the node.
+func (o *nodeOptions) observer() (*inventory.Observer, func() error, error) {
 	root, err := openRoot(o.root)
 	if err != nil {
-		return nil, fmt.Errorf("--host-root %s: %w", o.root, err)
+		return nil, nil, fmt.Errorf("--host-root %s: %w", o.root, err)
 	}
-	defer root.Close()
-	observer := &inventory.Observer{
+	return &inventory.Observer{
 		Host: hostfs.New(root.FS()), Root: root.Name(), Endpoint: o.endpoint, Config: o.config, SearchPath: o.path,
+	}, root.Close, nil
+}
+
+// observe looks at the node once. What it has to say beside goes to stderr.
+func (o *nodeOptions) observe(ctx context.Context, stderr io.Writer) (*inventory.Observation, error) {
+	observer, closeRoot, err := o.observer()
+	if err != nil {
+		return nil, err
 	}
+	defer closeRoot()
 	endpoint, err := observer.Find()
 	if err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func containerd(minor, pkg string) target {
 		name: "containerd-" + minor, module: module, pkg: pkg, set: Containerd,
 		sources: []string{module + "/go.*", "e2e/build/flags.env"},
 		about: "the containerd that " + module + "/go.mod pins\n" +
-			"       about 2 minutes on 2 cores when the Go build cache is empty; kept until that file changes",
+			"       2 to 4 minutes on 2 cores when the Go build cache is empty; kept until that file changes",
 	}
 }
 

@@ -58,14 +58,12 @@ type serveOptions struct {
 	hosts         []string
 	injectCA      string
 	logFormat     string
-	classMissing  string
-	maxAction     string
 	shutdownDelay time.Duration
-	inventory     inventory.Options
+	gate          gateFlags
 }
 
 func newServeCommand() *cobra.Command {
-	o := &serveOptions{cluster: genericclioptions.NewConfigFlags(false), inventory: inventory.DefaultOptions}
+	o := &serveOptions{cluster: genericclioptions.NewConfigFlags(false)}
 	cmd := &cobra.Command{
 		Use:     "serve",
 		Short:   "Serve the validating admission webhook",
@@ -87,11 +85,8 @@ func newServeCommand() *cobra.Command {
 	flags.StringSliceVar(&o.hosts, "self-signed-host", []string{"localhost", "127.0.0.1"}, "host names and IP addresses of the self-signed certificate")
 	flags.StringVar(&o.injectCA, "inject-ca", "", "name of the ValidatingWebhookConfiguration that is to trust the self-signed certificate")
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
-	flags.StringVar(&o.classMissing, "runtimeclass-missing", webhook.Warn.String(), "what to do about a RuntimeClass whose handler no node has loaded: Warn or Deny")
-	flags.StringVar(&o.maxAction, "max-action", webhook.Deny.String(), "strictest action on anything: Deny, Warn or Audit (to roll out step by step)")
 	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM, so that API servers and proxies learn of it")
-	flags.DurationVar(&o.inventory.StaleAfter, "stale-after", o.inventory.StaleAfter, "age at which a NodeRuntime no longer counts")
-	flags.DurationVar(&o.inventory.NodeSettle, "node-settle", o.inventory.NodeSettle, "age of a node below which a handler that it lacks counts as unknown")
+	o.gate.addTo(cmd)
 	return cmd
 }
 
@@ -102,18 +97,14 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
-	if o.inventory.StaleAfter <= 0 || o.inventory.NodeSettle < 0 || o.shutdownDelay < 0 {
-		return errors.New("--stale-after must be above 0, --node-settle and --shutdown-delay not below 0")
+	if o.shutdownDelay < 0 {
+		return errors.New("--shutdown-delay must not be below 0")
 	}
 	options, err := o.managerOptions(log)
 	if err != nil {
 		return err
 	}
-	missing, err := parseAction("--runtimeclass-missing", o.classMissing, webhook.Warn, webhook.Deny)
-	if err != nil {
-		return err
-	}
-	most, err := parseAction("--max-action", o.maxAction, webhook.Deny, webhook.Warn, webhook.Audit)
+	gate, err := o.gate.options()
 	if err != nil {
 		return err
 	}
@@ -131,7 +122,7 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := webhook.Register(ctx, mgr, webhook.Options{Inventory: o.inventory, ClassMissing: missing, MaxAction: most}); err != nil {
+	if err := webhook.Register(ctx, mgr, gate); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {

@@ -104,6 +104,9 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	results := l.judge(cmd.Context(), state)
+	if l.snapshot != "" && state.ClassCount() == 0 && slices.ContainsFunc(results, lintResult.isRejected) {
+		l.note("neither %s nor the manifests hold a RuntimeClass", l.snapshot)
+	}
 	if err := writeLint(cmd.OutOrStdout(), o.output, results, l.faults); err != nil {
 		return err
 	}
@@ -204,9 +207,6 @@ func (l *linter) state(ctx context.Context) (*webhook.State, error) {
 		if err := state.Apply(object.Object); err != nil {
 			l.fault(object.at.errorf(object.path, "%w", err))
 		}
-	}
-	if l.snapshot != "" && state.ClassCount() == 0 {
-		l.note("neither %s nor the manifests hold a RuntimeClass", l.snapshot)
 	}
 	return state, nil
 }

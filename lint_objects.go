@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -106,7 +105,7 @@ func (r *objectReader) value(d *document, raw json.RawMessage, path []any, is sc
 	if head.APIVersion != nil {
 		version, err := schema.ParseGroupVersion(*head.APIVersion)
 		if err != nil {
-			r.fault(d.errorf(append(path, "apiVersion"), "apiVersion %q is not of the form group/version", *head.APIVersion))
+			r.fault(d.errorf(append(slices.Clip(path), "apiVersion"), "apiVersion %q is not of the form group/version", *head.APIVersion))
 			return
 		}
 		is.Group, is.Version = version.Group, version.Version
@@ -123,7 +122,7 @@ func (r *objectReader) value(d *document, raw json.RawMessage, path []any, is sc
 			is = schema.GroupVersionKind{}
 		}
 		is.Kind = of
-		r.items(d, head.Items, append(path, "items"), is)
+		r.items(d, head.Items, append(slices.Clip(path), "items"), is)
 		return
 	}
 	r.object(d, raw, path, is)
@@ -153,44 +152,63 @@ func (r *objectReader) object(d *document, raw json.RawMessage, path []any, is s
 	if !ok {
 		return
 	}
-	new := func() client.Object {
-		object, _ := r.scheme.New(want)
-		return object.(client.Object)
-	}
-	object := new()
-	strict, err := kjson.UnmarshalStrict(raw, object)
-	name := is.Kind + " " + nameIn(raw)
-	if is != want {
-		r.fault(d.errorf(path, "%s: apiVersion %s is not served by Kubernetes 1.30; want %s", name, is.GroupVersion(), want.GroupVersion()))
-		return
-	}
+	object, err := r.decode(d, raw, path, is, want)
 	if err != nil {
-		r.fault(d.fieldError(raw, path, name, new, err))
+		r.fault(err)
 		return
+	}
+	r.objects = append(r.objects, readObject{Object: object, kind: want, at: d, path: path})
+}
+
+// decode makes an object of the value at a path, and checks what of it must be
+// there for a verdict.
+func (r *objectReader) decode(d *document, raw json.RawMessage, path []any, is, want schema.GroupVersionKind) (client.Object, error) {
+	name := func() string { return is.Kind + " " + nameIn(raw) }
+	if is != want {
+		return nil, d.errorf(path, "%s: apiVersion %s is not served by Kubernetes 1.30; want %s", name(), is.GroupVersion(), want.GroupVersion())
+	}
+	object, err := r.new(want)
+	if err != nil {
+		return nil, err
+	}
+	strict, err := kjson.UnmarshalStrict(raw, object)
+	if err != nil {
+		return nil, d.fieldError(raw, path, name(), func(data []byte) error {
+			part, err := r.new(want)
+			if err != nil {
+				return err
+			}
+			return kjson.UnmarshalCaseSensitivePreserveInts(data, part)
+		}, err)
 	}
 	var unknown []string
 	for _, err := range strict {
-		if field, ok := strings.CutPrefix(err.Error(), "unknown field "); ok {
-			unknown = append(unknown, field)
-			continue
+		field, ok := strings.CutPrefix(err.Error(), "unknown field ")
+		if !ok {
+			return nil, d.errorf(path, "%s: %w", name(), err)
 		}
-		r.fault(d.errorf(path, "%s: %w", name, err))
-		return
+		unknown = append(unknown, field)
 	}
 	if len(unknown) > 0 && r.unknown != nil {
-		r.unknown(d.errorf(path, "%s has no field %s: kubectl apply refuses it, and it was passed over", name, some(unknown)))
+		r.unknown(d.errorf(path, "%s has no field %s: kubectl apply refuses it, and it was passed over", name(), some(unknown)))
 	}
 	if object.GetName() == "" && object.GetGenerateName() == "" {
-		r.fault(d.errorf(path, "%s has no metadata.name", is.Kind))
-		return
+		return nil, d.errorf(path, "%s has no metadata.name", is.Kind)
 	}
 	if class, ok := object.(*nodev1.RuntimeClass); ok {
 		if err := checkHandlerName(class.Handler); err != nil {
-			r.fault(d.errorf(append(path, "handler"), "%s: %w", name, err))
-			return
+			return nil, d.errorf(append(slices.Clip(path), "handler"), "%s: %w", name(), err)
 		}
 	}
-	r.objects = append(r.objects, readObject{Object: object, kind: want, at: d, path: path})
+	return object, nil
+}
+
+func (r *objectReader) new(kind schema.GroupVersionKind) (client.Object, error) {
+	object, err := r.scheme.New(kind)
+	if err != nil {
+		return nil, err
+	}
+	return object.(client.Object), nil
 }
 
 // wanted returns the kind as it is read, if it is one of those to be read in any
@@ -206,106 +224,4 @@ func (r *objectReader) wanted(is schema.GroupVersionKind) (schema.GroupVersionKi
 		}
 	}
 	return is, false
-}
-
-// nameIn returns the quoted name in an object that may not be readable.
-func nameIn(raw json.RawMessage) string {
-	var head struct {
-		Metadata struct {
-			Name         string `json:"name"`
-			GenerateName string `json:"generateName"`
-		} `json:"metadata"`
-	}
-	_ = kjson.UnmarshalCaseSensitivePreserveInts(raw, &head)
-	if head.Metadata.Name == "" {
-		return fmt.Sprintf("%q", head.Metadata.GenerateName)
-	}
-	return fmt.Sprintf("%q", head.Metadata.Name)
-}
-
-// fieldError makes the error for an object that cannot be decoded: it names the
-// first field at fault.
-func (d *document) fieldError(raw json.RawMessage, path []any, name string, new func() client.Object, err error) error {
-	var tree any
-	if kjson.UnmarshalCaseSensitivePreserveInts(raw, &tree) != nil {
-		return d.errorf(path, "%s: %w", name, err)
-	}
-	fault := findFault(tree, func(part any) bool {
-		data, err := json.Marshal(part)
-		return err != nil || kjson.UnmarshalCaseSensitivePreserveInts(data, new()) != nil
-	})
-	text := err.Error()
-	// What of the library's text is about the value, without Go's names.
-	if value, ok := strings.CutPrefix(text, "json: cannot unmarshal "); ok {
-		value, _, _ = strings.Cut(value, " into ")
-		text = text[strings.LastIndex(text, " of type ")+len(" of type "):]
-		text = fmt.Sprintf("%s where %s is wanted", value, goType(text))
-	}
-	return d.errorf(append(slices.Clip(path), fault...), "%s: %s: %s", name, fieldPath(fault), text)
-}
-
-// goType says in JSON's words what a type of Go takes.
-func goType(name string) string {
-	switch {
-	case name == "bool":
-		return "true or false"
-	case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "uint"):
-		return "a whole number"
-	case strings.HasPrefix(name, "[]"):
-		return "a list"
-	case name == "string", strings.HasPrefix(name, "*"):
-		return "a string"
-	}
-	if i := strings.LastIndex(name, "."); i >= 0 {
-		return "an object (" + name[i+1:] + ")"
-	}
-	return name
-}
-
-// findFault returns the path of the first value that is at fault by itself,
-// which fails says of a part that holds it and nothing else.
-func findFault(value any, fails func(any) bool) []any {
-	switch value := value.(type) {
-	case map[string]any:
-		for _, key := range sortedKeys(value) {
-			inside := func(part any) bool { return fails(map[string]any{key: part}) }
-			if inside(value[key]) {
-				return append([]any{key}, findFault(value[key], inside)...)
-			}
-		}
-	case []any:
-		for i, item := range value {
-			inside := func(part any) bool { return fails([]any{part}) }
-			if inside(item) {
-				return append([]any{i}, findFault(item, inside)...)
-			}
-		}
-	}
-	return nil
-}
-
-// fieldPath writes a path as kubectl does: spec.containers[0].name.
-func fieldPath(path []any) string {
-	var text strings.Builder
-	for i, step := range path {
-		switch step := step.(type) {
-		case string:
-			if i > 0 {
-				text.WriteByte('.')
-			}
-			text.WriteString(step)
-		case int:
-			fmt.Fprintf(&text, "[%d]", step)
-		}
-	}
-	return text.String()
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

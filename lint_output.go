@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/runtimegate/runtimegate/webhook"
@@ -54,6 +55,11 @@ func newLintResult(object *readObject, namespace string, verdict webhook.Verdict
 		result.Conditions = append(result.Conditions, lintCondition{string(f.Condition), f.Action.String(), f.Detail})
 	}
 	return result
+}
+
+// isRejected says whether the API server would reject the object.
+func (r lintResult) isRejected() bool {
+	return slices.ContainsFunc(r.Conditions, func(c lintCondition) bool { return c.Condition == string(webhook.Rejected) })
 }
 
 // writeLint prints the results in the form asked for.

@@ -13,8 +13,6 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/runtimegate/runtimegate/inventory"
 )
 
 // A PodsScope says which Pods the webhook's configuration sends.
@@ -31,11 +29,7 @@ const (
 
 // includes says whether the webhook is asked about a Pod.
 func (s PodsScope) includes(pod *corev1.Pod) bool {
-	if s == ScopeAll {
-		return true
-	}
-	_, annotated := pod.Annotations[UntrustedAnnotation]
-	return annotated || inventory.FeaturesOf(&pod.Spec) != 0 || pod.Spec.RuntimeClassName != nil && *pod.Spec.RuntimeClassName != ""
+	return s == ScopeAll || asksOfRuntime(pod)
 }
 
 // A reason is why a policy would deny Pods.

@@ -89,7 +89,7 @@ func TestPolicyWarnings(t *testing.T) {
 		return &appsv1.Deployment{ObjectMeta: inML(name), Spec: appsv1.DeploymentSpec{Template: template}}
 	}
 	cron := &batchv1.CronJob{ObjectMeta: inML("cron")}
-	cron.Spec.JobTemplate.Spec.Template = templateOf("kata")
+	cron.Spec.JobTemplate.Spec.Template = templateFor("kata")
 	cron.Status.Active = []corev1.ObjectReference{{Name: "cron-28"}}
 	var tolerating corev1.PodTemplateSpec
 	tolerating.Spec = corev1.PodSpec{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}
@@ -112,9 +112,9 @@ func TestPolicyWarnings(t *testing.T) {
 		{"what is there is allowed", onlyRunc, []client.Object{podNamed("ml", "a", "runc"), podNamed("ml", "b", "")}, nil, nil},
 		{"a Pod of a handler that is not allowed", onlyRunc, []client.Object{podNamed("ml", "a", "kata")}, nil, []string{
 			`RuntimePolicy "p" would deny 1 workload (1 Pod) in 1 namespace: handler "kata" is not allowed (ml/a)` + tail}},
-		{"Pods of a workload count once, and with its template", onlyRunc, append(fifty, deployment("api", templateOf("kata"))), nil, []string{
+		{"Pods of a workload count once, and with its template", onlyRunc, append(fifty, deployment("api", templateFor("kata"))), nil, []string{
 			`RuntimePolicy "p" would deny 1 workload (50 Pods) in 1 namespace: handler "kata" is not allowed (ml/api)` + tail}},
-		{"a workload with no Pods counts", onlyRunc, []client.Object{deployment("idle", templateOf("kata")), cron}, nil, []string{
+		{"a workload with no Pods counts", onlyRunc, []client.Object{deployment("idle", templateFor("kata")), cron}, nil, []string{
 			`RuntimePolicy "p" would deny 2 workloads in 1 namespace: handler "kata" is not allowed (ml/cron, ml/idle)` + tail}},
 		{"a CronJob and its running Job count once", onlyRunc, []client.Object{controlledBy(podNamed("ml", "cron-28-x", "kata"), "batch/v1", "Job", "cron-28"), cron}, nil, []string{
 			`RuntimePolicy "p" would deny 1 workload (1 Pod) in 1 namespace: handler "kata" is not allowed (ml/cron)` + tail}},

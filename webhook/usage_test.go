@@ -92,7 +92,7 @@ func podNamed(namespace, name, class string) *corev1.Pod {
 	return pod
 }
 
-func templateOf(class string) corev1.PodTemplateSpec {
+func templateFor(class string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{RuntimeClassName: &class}}
 }
 
@@ -114,21 +114,21 @@ func everyKind(class string) []client.Object {
 	finished.Status.Phase = corev1.PodSucceeded
 	failed := podNamed("ml", "failed", class)
 	failed.Status.Phase = corev1.PodFailed
-	done := &batchv1.Job{ObjectMeta: inML("done"), Spec: batchv1.JobSpec{Template: templateOf(class)}}
+	done := &batchv1.Job{ObjectMeta: inML("done"), Spec: batchv1.JobSpec{Template: templateFor(class)}}
 	done.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	cron := &batchv1.CronJob{ObjectMeta: inML("cron")}
-	cron.Spec.JobTemplate.Spec.Template = templateOf(class)
+	cron.Spec.JobTemplate.Spec.Template = templateFor(class)
 	cron.Status.Active = []corev1.ObjectReference{{Name: "cron-1"}}
 	return []client.Object{
 		podNamed("ml", "pod", class), finished, failed,
-		&appsv1.Deployment{ObjectMeta: inML("deploy"), Spec: appsv1.DeploymentSpec{Template: templateOf(class)}},
-		&appsv1.StatefulSet{ObjectMeta: inML("sts"), Spec: appsv1.StatefulSetSpec{Template: templateOf(class)}},
-		&appsv1.DaemonSet{ObjectMeta: inML("ds"), Spec: appsv1.DaemonSetSpec{Template: templateOf(class)}},
+		&appsv1.Deployment{ObjectMeta: inML("deploy"), Spec: appsv1.DeploymentSpec{Template: templateFor(class)}},
+		&appsv1.StatefulSet{ObjectMeta: inML("sts"), Spec: appsv1.StatefulSetSpec{Template: templateFor(class)}},
+		&appsv1.DaemonSet{ObjectMeta: inML("ds"), Spec: appsv1.DaemonSetSpec{Template: templateFor(class)}},
 		cron,
-		&batchv1.Job{ObjectMeta: inML("job"), Spec: batchv1.JobSpec{Template: templateOf(class)}}, done,
-		&batchv1.Job{ObjectMeta: madeBy("CronJob", "cron"), Spec: batchv1.JobSpec{Template: templateOf(class)}},
-		&appsv1.ReplicaSet{ObjectMeta: inML("rs"), Spec: appsv1.ReplicaSetSpec{Template: templateOf(class)}},
-		&appsv1.ReplicaSet{ObjectMeta: madeBy("Deployment", "deploy"), Spec: appsv1.ReplicaSetSpec{Template: templateOf(class)}},
+		&batchv1.Job{ObjectMeta: inML("job"), Spec: batchv1.JobSpec{Template: templateFor(class)}}, done,
+		&batchv1.Job{ObjectMeta: madeBy("CronJob", "cron"), Spec: batchv1.JobSpec{Template: templateFor(class)}},
+		&appsv1.ReplicaSet{ObjectMeta: inML("rs"), Spec: appsv1.ReplicaSetSpec{Template: templateFor(class)}},
+		&appsv1.ReplicaSet{ObjectMeta: madeBy("Deployment", "deploy"), Spec: appsv1.ReplicaSetSpec{Template: templateFor(class)}},
 	}
 }
 

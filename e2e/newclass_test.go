@@ -52,7 +52,7 @@ func (c *client) HandleWarningHeader(_ int, _, text string) {
 // mends the classes as one must, by deleting and making them anew: the cache is
 // behind, and no verdict may be.
 func TestPodRightAfterItsClass(t *testing.T) {
-	const pairs, hands = 1000, 4
+	const pairs, hands = 1000, 16
 	g := startGate(t)
 	c := newClient(t, g.Cluster().Kubeconfig())
 	var denied, passed atomic.Int64 // that should not be

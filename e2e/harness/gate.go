@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -13,12 +12,6 @@ import (
 	"strings"
 	"time"
 )
-
-//go:embed webhook.yaml
-var webhookManifest string
-
-// configuration is the name of the manifest's object.
-const configuration = "runtimegate"
 
 // gateTimeout bounds each step of the gate's start.
 const gateTimeout = time.Minute
@@ -67,7 +60,10 @@ func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string, args ...str
 		return nil, err
 	}
 	g := &Gate{Webhook: ports[0], Health: ports[1], cluster: c}
-	manifest := strings.ReplaceAll(webhookManifest, "WEBHOOK", g.Webhook)
+	manifest, err := webhookFor(g.Webhook, c.Scope)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := c.Must(ctx, manifest, "kubectl", "apply", "-f", "-"); err != nil {
 		return nil, err
 	}

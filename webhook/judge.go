@@ -178,7 +178,8 @@ func (a *PodAsk) conditions() []Condition {
 }
 
 // defaultConditions are those of the default handler. Every node has one, so
-// that what is not known of a few nodes is no reason to warn of every Pod.
+// that what is not known of a few nodes is no reason to warn of every Pod, but
+// of one that needs a feature.
 func (a *PodAsk) defaultConditions() []Condition {
 	var all []Condition
 	if n := a.Candidates(); n > 0 {
@@ -189,8 +190,13 @@ func (a *PodAsk) defaultConditions() []Condition {
 			all = append(all, Expiring)
 		}
 	}
-	if a.Has.Count > 0 {
+	switch {
+	case a.Has.Count > 0:
 		all = append(all, a.featureConditions()...)
+	case a.Unknown() > 0 && len(a.Features) > 0:
+		// A kubelet that lists no handlers may have a runtime that offers none of
+		// the features, as containerd before 2.0.
+		all = append(all, Unknown)
 	}
 	return all
 }

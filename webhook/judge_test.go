@@ -79,6 +79,9 @@ func TestJudgePod(t *testing.T) {
 		{"a feature that one node may offer", asks("kata", inventory.Coverage{Has: some("n1", "n2"), Features: []inventory.FeatureCoverage{{Feature: inventory.CDI, Unknown: some("n1"), Lacks: some("n2")}}}), []string{
 			`Warn Unknown handler "kata" (RuntimeClass "kata") is not known to offer CDI devices (resourceClaims); no word of CDI devices from n1`}},
 		{"the default handler, of which nothing is known", asks("", inventory.Coverage{Silent: some("n1", "n2")}), nil},
+		{"a feature of the default handler, of which nothing is known", asks("", inventory.Coverage{Silent: some("n1"), Young: some("n2"), Features: []inventory.FeatureCoverage{{Feature: inventory.UserNamespaces}}}), []string{
+			`Warn Unknown the default handler is not known to offer user namespaces (hostUsers: false); no report from n1; new, may still be installing: n2`}},
+		{"a feature of the default handler, with no node at the moment", asks("", inventory.Coverage{Features: []inventory.FeatureCoverage{{Feature: inventory.UserNamespaces}}}), nil},
 		{"the default handler, broken on one of two nodes", asks("", inventory.Coverage{Has: some("n1", "n2"), Broken: some("n1")}), nil},
 		{"the default handler, broken on the only node", asks("", inventory.Coverage{Has: some("n1"), Broken: some("n1"), Standards: []string{"nvidia"}}), []string{
 			`Warn Broken default handler "nvidia" cannot start sandboxes: no shim or OCI runtime; nodes: n1; every Pod without a RuntimeClass fails there; kubectl get noderuntimes -o yaml says what is missing`}},

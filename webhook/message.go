@@ -116,7 +116,7 @@ func (s subject) tell(condition Condition, a *PodAsk) *Finding {
 
 func (s subject) unknown(a *PodAsk) *Finding {
 	switch {
-	case a.Has.Count > 0:
+	case a.Has.Count > 0 || a.isDefault():
 		return featureUnknown(a)
 	case a.Candidates() == 0:
 		hint := a.kept()
@@ -139,8 +139,8 @@ func (s subject) unknown(a *PodAsk) *Finding {
 // featureTexts name each feature and the field that needs it.
 var featureTexts = map[inventory.Features]struct{ name, field string }{
 	inventory.UserNamespaces:           {"user namespaces", "hostUsers: false"},
-	inventory.RecursiveReadOnlyMounts:  {"recursive read-only mounts", "recursiveReadOnly"},
-	inventory.SupplementalGroupsPolicy: {"supplemental groups", "supplementalGroupsPolicy: Strict"},
+	inventory.RecursiveReadOnlyMounts:  {"recursive read-only mounts", "recursiveReadOnly: Enabled"},
+	inventory.SupplementalGroupsPolicy: {"strict groups", "supplementalGroupsPolicy: Strict"},
 	inventory.CDI:                      {"CDI devices", "resourceClaims"},
 }
 
@@ -150,6 +150,10 @@ func featureMissing(a *PodAsk) *Finding {
 }
 
 func featureUnknown(a *PodAsk) *Finding {
+	if a.Has.Count == 0 { // no word of anything
+		names, _ := a.featureParts(func(inventory.FeatureCoverage) bool { return true }, "", func(*inventory.FeatureCoverage) (none inventory.Nodes) { return })
+		return finding(Unknown, a.point("is not known to offer %s", names), a.ignorance()...)
+	}
 	names, parts := a.featureParts(inventory.FeatureCoverage.IsUnknown, "no word of %s from ", func(f *inventory.FeatureCoverage) inventory.Nodes { return f.Unknown })
 	return finding(Unknown, a.point("is not known to offer %s", names), parts...)
 }

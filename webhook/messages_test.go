@@ -91,6 +91,7 @@ func situations(t *testing.T, handler, class, policyName string, node func(int) 
 		{"Unknown: the requests leave none", pod(inventory.Coverage{TooSmall: few(1, 6)})},
 		{"Unknown: provisioned on demand", JudgePod(onDemand)},
 		{"Unknown: nothing is told of a feature", pod(inventory.Coverage{Has: few(1, 6), Features: feature(0, inventory.CDI)})},
+		{"Unknown: nothing is told of the default handler", byDefault(inventory.Coverage{Silent: few(1, 3), Stale: few(3, 4), Features: []inventory.FeatureCoverage{{Feature: inventory.CDI}, {Feature: inventory.UserNamespaces}}})},
 		{"Unknown: the class could not be read", alone(gate.tellUnread(t.Context(), class, errors.New("context deadline exceeded")))},
 		{"Unknown: the policies could not be read", alone(tellRuleless("research", errors.New("context deadline exceeded")))},
 		{"Broken", pod(inventory.Coverage{Has: few(1, 6), Broken: few(1, 6)})},

@@ -18,6 +18,7 @@ const startTimeout = 3 * time.Minute
 // A Cluster is a control plane and kwok, which plays the part of its nodes.
 type Cluster struct {
 	Dir       string // where all its files lie
+	Scope     Scope  // which Pods the next gate is asked about
 	bin       string // where the programs lie
 	processes []*Process
 	plane     *Process

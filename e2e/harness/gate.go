@@ -1,24 +1,18 @@
 package harness
 
 import (
+	"bytes"
 	"context"
-	_ "embed"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 )
-
-//go:embed webhook.yaml
-var webhookManifest string
-
-// configuration is the name of the manifest's object.
-const configuration = "runtimegate"
 
 // gateTimeout bounds each step of the gate's start.
 const gateTimeout = time.Minute
@@ -67,7 +61,10 @@ func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string, args ...str
 		return nil, err
 	}
 	g := &Gate{Webhook: ports[0], Health: ports[1], cluster: c}
-	manifest := strings.ReplaceAll(webhookManifest, "WEBHOOK", g.Webhook)
+	manifest, err := webhookFor(g.Webhook, c.Scope)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := c.Must(ctx, manifest, "kubectl", "apply", "-f", "-"); err != nil {
 		return nil, err
 	}
@@ -110,7 +107,8 @@ func (g *Gate) Probe(ctx context.Context, path string) (status int, body string,
 	return response.StatusCode, string(content), err
 }
 
-// probeClass is a RuntimeClass that every gate warns of.
+// probeClass is a RuntimeClass that every gate has something to say of, be it to
+// the audit log only.
 const probeClass = `{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "is-runtimegate-asked"}, "handler": "is-runtimegate-asked"}`
 
 // waitAsked waits until the API server calls the webhook: it learns of a
@@ -118,8 +116,12 @@ const probeClass = `{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "me
 func (g *Gate) waitAsked(ctx context.Context) error {
 	return g.WaitFor(ctx, "the API server to ask runtimegate", gateTimeout, func(ctx context.Context) error {
 		result, err := g.cluster.Command(ctx, probeClass, "kubectl", "create", "--dry-run=server", "-f", "-")
-		if err == nil && !strings.Contains(result.Stderr, "Warning: ") {
-			err = fmt.Errorf("no warning of a class that no node can run: %q", result.Stdout+result.Stderr)
+		if err != nil {
+			return err
+		}
+		log, err := os.ReadFile(g.cluster.AuditLog())
+		if err == nil && !bytes.Contains(log, []byte(`"runtimeclasses.runtimegate.io/condition"`)) {
+			err = fmt.Errorf("no word in the audit log of a class that no node can run: %q", result.Stdout+result.Stderr)
 		}
 		return err
 	})

@@ -4,6 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // kwok plays the kubelet of the Nodes that are annotated so.
@@ -24,25 +29,49 @@ type Node struct {
 	// Handlers are what its kubelet lists in the Node's status. None: it is a
 	// kubelet that lists none.
 	Handlers []string `json:"handlers,omitempty"`
+
+	// Features are what it lists of each of these handlers.
+	Features map[string]corev1.NodeRuntimeHandlerFeatures `json:"features,omitempty"`
+
+	// SupplementalGroupsPolicy is what it says of that. None: it says nothing.
+	SupplementalGroupsPolicy *bool `json:"supplementalGroupsPolicy,omitempty"`
+
+	// Allocatable is what it offers, where that is not what all do.
+	Allocatable corev1.ResourceList `json:"allocatable,omitempty"`
+
+	Taints []corev1.Taint `json:"taints,omitempty"`
 }
 
 // object is the Node as a kubelet registers it.
-func (n Node) object() any {
-	type object = map[string]any
-	labels := object{"kubernetes.io/hostname": n.Name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
-	for k, v := range n.Labels {
-		labels[k] = v
+func (n Node) object() *corev1.Node {
+	node := &corev1.Node{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        n.Name,
+			Labels:      map[string]string{corev1.LabelHostname: n.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"},
+			Annotations: map[string]string{kwokAnnotation: kwokFake},
+		},
+		Spec: corev1.NodeSpec{Taints: n.Taints},
+		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("32"),
+			corev1.ResourceMemory: resource.MustParse("256Gi"),
+			corev1.ResourcePods:   resource.MustParse("110"),
+		}},
 	}
-	var handlers []object
-	for _, h := range n.Handlers {
-		handlers = append(handlers, object{"name": h})
+	maps.Copy(node.Labels, n.Labels)
+	maps.Copy(node.Status.Allocatable, n.Allocatable)
+	node.Status.Capacity = node.Status.Allocatable
+	for _, name := range n.Handlers {
+		handler := corev1.NodeRuntimeHandler{Name: name}
+		if features, ok := n.Features[name]; ok {
+			handler.Features = &features
+		}
+		node.Status.RuntimeHandlers = append(node.Status.RuntimeHandlers, handler)
 	}
-	resources := object{"cpu": "32", "memory": "256Gi", "pods": "110"}
-	return object{
-		"apiVersion": "v1", "kind": "Node",
-		"metadata": object{"name": n.Name, "labels": labels, "annotations": object{kwokAnnotation: kwokFake}},
-		"status":   object{"allocatable": resources, "capacity": resources, "runtimeHandlers": handlers},
+	if n.SupplementalGroupsPolicy != nil {
+		node.Status.Features = &corev1.NodeFeatures{SupplementalGroupsPolicy: n.SupplementalGroupsPolicy}
 	}
+	return node
 }
 
 // AddNodes makes nodes and waits until kwok has made them ready.

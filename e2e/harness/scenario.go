@@ -16,6 +16,7 @@ type Scenario struct {
 	About      string   `json:"about"`
 	Gate       bool     `json:"gate"`  // runtimegate is installed and runs
 	Serve      []string `json:"serve"` // more flags for it
+	Scope      Scope    `json:"scope"` // All: it is asked about Pods without a class, too
 	Namespaces []string `json:"namespaces"`
 	Nodes      []Node   `json:"nodes"`
 }
@@ -67,5 +68,6 @@ func (s *Scenario) InstallGate(ctx context.Context, c *Cluster, root string) (*G
 			return nil, err
 		}
 	}
+	c.Scope = s.Scope
 	return c.StartGate(ctx, s.Serve...)
 }

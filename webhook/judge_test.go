@@ -68,10 +68,10 @@ func TestJudgePod(t *testing.T) {
 			`Warn Expiring handler "nvidia" (RuntimeClass "nvidia") is loaded, but the next restart of the runtime takes it away; nodes: g1; mend the files before; kubectl get noderuntimes -o yaml names them`,
 			`Warn Partial handler "nvidia" (RuntimeClass "nvidia") is loaded on 1 of the 2 nodes this Pod may land on; has it: g1; lacks it: n1; add a nodeSelector for nodes that have it`}},
 		{"with the overhead it fits no node", asks("kata", inventory.Coverage{Crowded: some("k1")}), []string{
-			`Warn Oversized handler "kata" (RuntimeClass "kata") fits no node with the overhead of its RuntimeClass; without it would fit k1; lower the requests, or overhead.podFixed of the class`}},
+			`Warn Oversized the overhead of RuntimeClass "kata" leaves this Pod no node with handler "kata"; without it there is room on k1; lower the requests, or overhead.podFixed of the class`}},
 		{"it fits nodes that lack it, and with the overhead none that has it", asks("kata", inventory.Coverage{Lacks: some("n1", "n2"), Crowded: some("k1")}), []string{
 			`Deny Missing handler "kata" (RuntimeClass "kata") is loaded on none of the 2 nodes this Pod may land on`,
-			`Warn Oversized handler "kata" (RuntimeClass "kata") fits no node with the overhead of its RuntimeClass; without it would fit k1; lower the requests, or overhead.podFixed of the class`}},
+			`Warn Oversized the overhead of RuntimeClass "kata" leaves this Pod no node with handler "kata"; without it there is room on k1; lower the requests, or overhead.podFixed of the class`}},
 		{"one node with room is enough", asks("kata", inventory.Coverage{Has: some("k2"), Crowded: some("k1")}), nil},
 		{"a feature that no node offers", asks("kata", inventory.Coverage{Has: some("n1"), Features: []inventory.FeatureCoverage{{Feature: inventory.UserNamespaces, Lacks: some("n1")}}}), []string{
 			`Warn FeatureMissing handler "kata" (RuntimeClass "kata") does not offer user namespaces (hostUsers: false); no user namespaces on n1; use a handler or nodes that do, or leave the field out`}},

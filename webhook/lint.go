@@ -98,9 +98,8 @@ func templateOf(object runtime.Object) *corev1.PodTemplateSpec {
 // asksOfRuntime says whether a Pod names a handler, or needs what not every
 // runtime offers.
 func asksOfRuntime(pod *corev1.Pod) bool {
-	_, untrusted := pod.Annotations[UntrustedAnnotation]
 	name := pod.Spec.RuntimeClassName
-	return untrusted || name != nil && *name != "" || inventory.FeaturesOf(&pod.Spec) != 0
+	return pod.Annotations[UntrustedAnnotation] == "true" || name != nil && *name != "" || inventory.FeaturesOf(&pod.Spec) != 0
 }
 
 // Message is what is told of a verdict in one line; empty when nothing is.

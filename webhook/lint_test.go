@@ -76,7 +76,7 @@ func TestGateJudgesNewPods(t *testing.T) {
 		"its handler is loaded":                {podOf("gpu", nil), Allow, "", ""},
 		"its handler is missing":               {podOf("kata", nil), Deny, Missing, `handler "kata"`},
 		"its limit fits":                       {podOf("gpu", limit("3")), Allow, "", ""},
-		"its limit leaves no room for the sum": {podOf("gpu", limit("3500m")), Warn, "", "fits no node with the overhead of its RuntimeClass; without it would fit n1"},
+		"its limit leaves no room for the sum": {podOf("gpu", limit("3500m")), Warn, "", "without it there is room on n1"},
 		"requests count where there are any": {podOf("gpu", func(p *corev1.Pod) {
 			limit("8")(p)
 			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
@@ -146,15 +146,15 @@ func TestGateJudge(t *testing.T) {
 		"PodTemplate":           {&corev1.PodTemplate{Template: kata}, Warn, true},
 		"template of no class":  {&corev1.PodTemplate{Template: plain}, Allow, false},
 		"another kind":          {&corev1.ConfigMap{}, Allow, false},
-		"user namespace":        {podOf("", func(p *corev1.Pod) { p.Spec.HostUsers = &no }), Allow, true},
+		"user namespace":        {podOf("", func(p *corev1.Pod) { p.Spec.HostUsers = &no }), Warn, true},
 		"none":                  {podOf("", func(p *corev1.Pod) { p.Spec.HostUsers = &yes }), Allow, false},
 		"recursive mount": {podOf("", func(p *corev1.Pod) {
 			p.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{RecursiveReadOnly: &enabled}}
-		}), Allow, true},
+		}), Warn, true},
 		"strict groups": {podOf("", func(p *corev1.Pod) {
 			p.Spec.SecurityContext = &corev1.PodSecurityContext{SupplementalGroupsPolicy: &strict}
-		}), Allow, true},
-		"resource claims": {podOf("", func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }), Allow, true},
+		}), Warn, true},
+		"resource claims": {podOf("", func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }), Warn, true},
 		"the annotation":  {podOf("", func(p *corev1.Pod) { p.Annotations = map[string]string{UntrustedAnnotation: "true"} }), Warn, true},
 	}
 	for name, tt := range tests {

@@ -13,15 +13,16 @@ const pointRoom = 120
 
 // A subject says in messages what was asked about.
 type subject struct {
+	who    string // "this Pod"
 	where  string // which nodes: "this Pod may land on"
 	narrow string // what to do so that only nodes with the handler are left
 }
 
 var (
-	podSubject            = subject{"this Pod may land on", "add a nodeSelector for nodes that have it"}
-	templateSubject       = subject{"its Pods may land on", "add a nodeSelector for nodes that have it"}
-	classSubject          = subject{"of this cluster", "set scheduling.nodeSelector to nodes that have it"}
-	selectingClassSubject = subject{"its nodeSelector picks", "narrow that to nodes that have it"}
+	podSubject            = subject{"this Pod", "this Pod may land on", "add a nodeSelector for nodes that have it"}
+	templateSubject       = subject{"its Pods", "its Pods may land on", "add a nodeSelector for nodes that have it"}
+	classSubject          = subject{"its Pods", "of this cluster", "set scheduling.nodeSelector to nodes that have it"}
+	selectingClassSubject = subject{"its Pods", "its nodeSelector picks", "narrow that to nodes that have it"}
 )
 
 // A part is a piece of a message in several wordings, the longest first.
@@ -106,8 +107,10 @@ func (s subject) tell(condition Condition, a *PodAsk) *Finding {
 		return finding(condition, a.point("is loaded, but the next restart of the runtime takes it away"),
 			list("nodes: ", a.Expiring, ""), say("mend the files before; kubectl get noderuntimes -o yaml names them"))
 	case Oversized:
-		return finding(condition, a.point("fits no node with the overhead of its RuntimeClass"),
-			list("without it would fit ", a.Crowded, ""), say("lower the requests, or overhead.podFixed of the class"))
+		return finding(condition, part{
+			fmt.Sprintf("the overhead of RuntimeClass %q leaves %s no node with handler %q", a.Class, s.who, a.Handler),
+			fmt.Sprintf("the overhead of its RuntimeClass leaves %s no node with handler %q", s.who, a.Handler),
+		}, list("without it there is room on ", a.Crowded, ""), say("lower the requests, or overhead.podFixed of the class"))
 	case FeatureMissing:
 		return featureMissing(a)
 	}

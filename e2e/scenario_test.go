@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/runtimegate/runtimegate/e2e/harness"
@@ -17,19 +18,20 @@ func TestScenarios(t *testing.T) {
 	if len(files) == 0 {
 		t.Fatal("no scenario found")
 	}
-	ran := 0
+	var ran atomic.Int32
+	t.Cleanup(func() { fmt.Printf("e2e: %d of %d scenarios ran to their end\n", ran.Load(), len(files)) })
 	for _, file := range files {
 		s, err := harness.LoadScenario(filepath.Dir(file))
 		must(t, err)
 		t.Run(filepath.Base(s.Dir), func(t *testing.T) {
+			t.Parallel()
 			t.Log(s.About)
 			c := startCluster(t)
 			must(t, s.SetUp(interrupted, c, root))
 			play(t, c, s.SessionPath())
-			ran++
+			ran.Add(1)
 		})
 	}
-	fmt.Printf("e2e: %d of %d scenarios ran to their end\n", ran, len(files))
 }
 
 // play runs a session's commands and compares what they print.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -127,6 +128,10 @@ func (g *Gate) waitAsked(ctx context.Context) error {
 	})
 }
 
+// givenPorts are the ports that freePorts has given away: their servers may not
+// listen yet.
+var givenPorts sync.Map
+
 // freePorts finds free loopback ports below those that the kernel gives to
 // outgoing connections, so that none of these takes one before its server does.
 func freePorts(n int) ([]string, error) {
@@ -138,6 +143,9 @@ func freePorts(n int) ([]string, error) {
 			continue
 		}
 		defer listener.Close()
+		if _, taken := givenPorts.LoadOrStore(address, true); taken {
+			continue
+		}
 		if ports = append(ports, address); len(ports) == n {
 			return ports, nil
 		}

@@ -46,6 +46,7 @@ const maxSnapshotBytes = 512 << 20
 type lintOptions struct {
 	files     []string
 	recursive bool
+	snapshots []string
 	snapshot  string
 	now       string
 	failOn    string
@@ -69,7 +70,7 @@ func newLintCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "manifest file or folder, - for stdin; may be repeated")
 	flags.BoolVarP(&o.recursive, "recursive", "R", false, "read the folders given with -f recursively")
-	flags.StringVar(&o.snapshot, "snapshot", "", "file to judge by in place of the cluster, - for stdin")
+	flags.StringArrayVar(&o.snapshots, "snapshot", nil, "file to judge by in place of the cluster, - for stdin")
 	flags.StringVar(&o.now, "now", "", "time at which to judge by the snapshot, as 2006-01-02T15:04:05Z (default: the clock)")
 	flags.StringVar(&o.failOn, "fail-on", webhook.Deny.String(), "mildest action that makes the exit code 1: Deny or Warn")
 	flags.StringVarP(&o.output, "output", "o", "text", "text, json or yaml")
@@ -121,6 +122,13 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 
 // linter checks the flags.
 func (o *lintOptions) linter(cmd *cobra.Command) (*linter, error) {
+	switch len(o.snapshots) {
+	case 0:
+	case 1:
+		o.snapshot = o.snapshots[0]
+	default:
+		return nil, errors.New("--snapshot is given more than once: put all into one file, as documents one after the other")
+	}
 	l := &linter{lintOptions: o, cmd: cmd, time: time.Now()}
 	stdins := 0
 	for _, file := range append([]string{o.snapshot}, o.files...) {
@@ -204,6 +212,7 @@ func (l *linter) state(ctx context.Context) (*webhook.State, error) {
 	}
 	for i := range l.objects {
 		object := &l.objects[i]
+		object.refused = state.Refuses(object.Object)
 		if err := state.Apply(object.Object); err != nil {
 			l.fault(object.at.errorf(object.path, "%w", err))
 		}
@@ -279,7 +288,11 @@ func (l *linter) judge(ctx context.Context, state *webhook.State) []lintResult {
 		if object.kind.Kind == "RuntimeClass" {
 			namespace = ""
 		}
-		if verdict, concerned := gate.Judge(ctx, namespace, object.Object); concerned {
+		verdict, concerned := gate.Judge(ctx, namespace, object.Object)
+		if len(object.refused.Findings) > 0 {
+			verdict = object.refused
+		}
+		if concerned {
 			results = append(results, newLintResult(object, namespace, verdict))
 		}
 	}

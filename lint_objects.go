@@ -45,6 +45,8 @@ type readObject struct {
 	kind schema.GroupVersionKind
 	at   *document
 	path []any // in the document
+	// refused says why the API server would not take it.
+	refused webhook.Verdict
 }
 
 // An objectReader reads the objects of certain kinds from files, and passes
@@ -117,7 +119,9 @@ func (r *objectReader) value(d *document, raw json.RawMessage, path []any, is sc
 		r.fault(d.errorf(path, "no apiVersion and kind, so not a Kubernetes object"))
 		return
 	}
-	if of, ok := strings.CutSuffix(is.Kind, "List"); ok && len(head.Items) > 0 {
+	of, ok := strings.CutSuffix(is.Kind, "List")
+	// Another kind may end like that, and have items of its own.
+	if _, wanted := r.wanted(schema.GroupVersionKind{Group: is.Group, Version: is.Version, Kind: of}); ok && len(head.Items) > 0 && (of == "" || wanted) {
 		if of == "" {
 			is = schema.GroupVersionKind{}
 		}

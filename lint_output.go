@@ -20,6 +20,7 @@ type lintResult struct {
 
 	action webhook.Action
 	file   string
+	in     string // the namespace that the manifest names
 }
 
 // A lintObject says which object a result is about.
@@ -46,6 +47,7 @@ func newLintResult(object *readObject, namespace string, verdict webhook.Verdict
 		Message:    verdict.Message(),
 		action:     verdict.Action(),
 		file:       object.at.file,
+		in:         object.GetNamespace(),
 	}
 	if result.Object.Name == "" {
 		result.Object.Name = object.GetGenerateName()
@@ -95,7 +97,11 @@ func writeLintText(w io.Writer, results []lintResult, faults int) error {
 		r := &results[i]
 		counts[r.action]++
 		if r.action > webhook.Allow {
-			p.line("%s: %s/%s: %s: %s", printable(r.file), r.Object.Kind, printable(r.Object.Name), p.paint(colours[r.action], r.Action), r.Message)
+			name := r.Object.Kind + "/" + r.Object.Name
+			if r.in != "" {
+				name += " in " + r.in
+			}
+			p.line("%s: %s: %s: %s", printable(r.file), printable(name), p.paint(colours[r.action], r.Action), r.Message)
 		}
 	}
 	var parts []string

@@ -100,7 +100,7 @@ func TestLintCluster(t *testing.T) {
 {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "anywhere"}, "spec": {"runtimeClassName": "nvidia"}}
 {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "by-policy", "namespace": "research"}, "spec": {}}
 `
-	const unchecked = `Pod/on-gpu: Warn: the RuntimePolicies of namespace "default" could not be read, so they were not enforced: `
+	const unchecked = `Pod/on-gpu: Warn: not all RuntimePolicies of namespace "default" are known, so not all were enforced: `
 	tests := map[string]struct {
 		change func(*lintServer)
 		flags  []string
@@ -111,7 +111,7 @@ func TestLintCluster(t *testing.T) {
 		"all there": {
 			stdout: []string{
 				`Pod/anywhere: Warn: handler "nvidia" (RuntimeClass "nvidia") is loaded on 1 of the 2 nodes`,
-				`Pod/by-policy: Deny: a runtimeClassName is required`, "3 objects judged: 1 Deny, 1 Warn, 1 Allow",
+				`Pod/by-policy in research: Deny: a runtimeClassName is required`, "3 objects judged: 1 Deny, 1 Warn, 1 Allow",
 			},
 			err: "exit code 1",
 		},

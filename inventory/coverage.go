@@ -77,12 +77,17 @@ type Coverage struct {
 
 	// Elsewhere are nodes that have the handler and that the Pod may not land on.
 	Elsewhere Nodes
-	// Tainted are nodes that only an untolerated taint keeps out, and that are
-	// not known to lack the handler, and Taint is one of these taints. TooSmall
-	// are nodes that only the Pod's requests keep out.
-	Tainted  Nodes
-	Taint    corev1.Taint
-	TooSmall Nodes
+	// Tainted are those nodes that have the handler, and that only an untolerated
+	// taint keeps out; MaybeTainted are the like of which it is not known whether
+	// they have it. Taint is one of these taints, SeveralTaints says whether there
+	// are others. TooSmall are nodes that only the Pod's requests keep out.
+	Tainted, MaybeTainted Nodes
+	Taint                 corev1.Taint
+	SeveralTaints         bool
+	TooSmall              Nodes
+	// Settling are new nodes that only an untolerated taint keeps out: start-up
+	// taints have any name, and go when the node has settled.
+	Settling Nodes
 	// Crowded are those nodes that have the handler, and that only the overhead
 	// of the Pod's class keeps out.
 	Crowded Nodes
@@ -144,6 +149,28 @@ func (c *Coverage) nodes(k Knowledge) *Nodes {
 		return &c.Young
 	}
 	return &c.Silent
+}
+
+// addTainted notes a node that only a taint keeps out. Of one that lacks the
+// handler nothing is noted: a toleration would not help.
+func (c *Coverage) addTainted(name string, known Knowledge, taint corev1.Taint) {
+	switch known {
+	case Lacks:
+		return
+	case Has:
+		c.Tainted.add(name)
+	default:
+		c.MaybeTainted.add(name)
+	}
+	switch first := c.Taint.ToString(); {
+	case c.Taint.Key == "":
+		c.Taint = taint
+	case taint.ToString() != first:
+		c.SeveralTaints = true
+		if taint.ToString() < first {
+			c.Taint = taint
+		}
+	}
 }
 
 // addServing notes what a node that has the handler tells of it.

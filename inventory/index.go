@@ -102,10 +102,6 @@ func (x *Index) Coverage(p *Placement, handler string, needs Features, now time.
 	for name, n := range x.nodes {
 		known := n.knowledge(handler, now, &x.options)
 		obstacle, taint := p.obstacle(n.object)
-		if obstacle == notTolerated && n.isYoung(now, &x.options) {
-			// Start-up taints have any name, and go when the node has settled.
-			obstacle, known = none, UnknownYoung
-		}
 		if obstacle == none || obstacle == notListed && known != Lacks {
 			c.nodes(known).add(name)
 			if known == Has {
@@ -126,12 +122,9 @@ func (x *Index) Coverage(p *Placement, handler string, needs Features, now time.
 		}
 		switch obstacle {
 		case notTolerated:
-			if known == Lacks {
-				continue // a toleration would not help
-			}
-			c.Tainted.add(name)
-			if c.Taint.Key == "" || taint.ToString() < c.Taint.ToString() {
-				c.Taint = taint
+			c.addTainted(name, known, taint)
+			if n.isYoung(now, &x.options) {
+				c.Settling.add(name)
 			}
 		case tooSmall, notListed:
 			c.TooSmall.add(name)

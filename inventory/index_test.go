@@ -52,6 +52,29 @@ func report(node string, renewed metav1.Time, handlers ...string) *v1alpha1.Node
 	return r
 }
 
+func gpuTaint(n *corev1.Node) {
+	n.Spec.Taints = []corev1.Taint{{Key: "starting", Effect: corev1.TaintEffectNoSchedule}}
+}
+
+func unreachable(node string, handlers ...string) *v1alpha1.NodeRuntime {
+	r := report(node, ago(time.Minute), handlers...)
+	r.Spec.Findings = []v1alpha1.Finding{{Code: v1alpha1.FindingRuntimeUnreachable}}
+	return r
+}
+
+// A new node behind a taint is no candidate, and may become one: taints of its
+// start have any name.
+func TestCoverageOfSettlingNodes(t *testing.T) {
+	x := NewIndex(DefaultOptions)
+	x.SetNode(oldNode("lacks", lists("runc")))
+	x.SetNode(oldNode("tainted", lists("nvidia"), gpuTaint))
+	x.SetNode(oldNode("young", lists("nvidia"), gpuTaint, created(ago(time.Minute))))
+	c := x.Coverage(ClassPlacement(nil, nil, false), "nvidia", 0, now)
+	if c.Candidates() != 1 || c.Settling.String() != "young" || c.Tainted.String() != "tainted, young" {
+		t.Errorf("%d candidates, settling: %s, tainted: %s", c.Candidates(), c.Settling, c.Tainted)
+	}
+}
+
 // knowledge asks an index of one node about the handler nvidia.
 func knowledge(x *Index) Knowledge {
 	c := x.Coverage(ClassPlacement(nil, nil, false), "nvidia", 0, now)
@@ -71,9 +94,6 @@ func TestKnowledge(t *testing.T) {
 	dump.Spec.Source = v1alpha1.SourceConfigDump
 	dumpWith := report("n", fresh, "nvidia")
 	dumpWith.Spec.Source = v1alpha1.SourceConfigDump
-	gpuTaint := func(n *corev1.Node) {
-		n.Spec.Taints = []corev1.Taint{{Key: "starting", Effect: corev1.TaintEffectNoSchedule}}
-	}
 	tests := []struct {
 		name   string
 		node   *corev1.Node
@@ -105,7 +125,8 @@ func TestKnowledge(t *testing.T) {
 		{"a node that is not ready may load what its dump lacks", oldNode("n", notReady), dump, UnknownSilent},
 		{"a report from the future", oldNode("n"), report("n", ago(-6*time.Minute), "runc"), UnknownStale},
 		{"a clock that is a little ahead", oldNode("n"), report("n", ago(-4*time.Minute), "runc"), Lacks},
-		{"a young node behind its start-up taint", oldNode("n", created(ago(time.Minute)), lists("nvidia"), gpuTaint), nil, UnknownYoung},
+		{"a runtime that no longer answers may come back with more", oldNode("n"), unreachable("n", "runc"), UnknownSilent},
+		{"and is taken to come back with what it had", oldNode("n"), unreachable("n", "nvidia"), Has},
 		{"a node that has settled", oldNode("n", created(ago(10*time.Minute))), report("n", ago(0), "runc"), Lacks},
 	}
 	for _, tt := range tests {

@@ -133,7 +133,8 @@ func (n *node) setReport(report *v1alpha1.NodeRuntime) {
 		n.broken = with(n.broken, n.standard)
 	}
 	for _, finding := range report.Spec.Findings {
-		if finding.Code == v1alpha1.FindingDumpNotProof {
+		// A runtime that does not answer may come back with more than it had.
+		if finding.Code == v1alpha1.FindingDumpNotProof || finding.Code == v1alpha1.FindingRuntimeUnreachable {
 			n.unproven = true
 		}
 	}

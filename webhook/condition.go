@@ -30,7 +30,8 @@ const (
 	// it.
 	FeatureMissing Condition = "FeatureMissing"
 	// Rejected: the API server's RuntimeClass admission would reject the Pods
-	// that a template makes, which else only the events of a ReplicaSet tell.
+	// that a template makes, which else only the events of a ReplicaSet tell; or
+	// the runtime refuses the Pod whatever it has loaded.
 	Rejected Condition = "Rejected"
 )
 

@@ -26,7 +26,7 @@ type Gate struct {
 	LiveClass func(ctx context.Context, name string) (*nodev1.RuntimeClass, error)
 	// Classes are all RuntimeClasses, for hints; it may be behind.
 	Classes func(ctx context.Context) []nodev1.RuntimeClass
-	// Rules are those of a namespace; an error means that they are not known.
+	// Rules are those of a namespace; an error means that not all are known.
 	Rules func(ctx context.Context, namespace string) (Rules, error)
 	Now   func() time.Time
 	// MaxAction caps every action.
@@ -68,10 +68,9 @@ func (g *Gate) judge(ctx context.Context, namespace string, pod *corev1.Pod, tem
 func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, template bool, find classFunc) (Verdict, *nodev1.RuntimeClass) {
 	facts := PodFacts{Lenient: leniency(pod), Template: template}
 	var fault, ruleless *Finding
-	if rules, err := g.Rules(ctx, namespace); err != nil {
+	rules, err := g.Rules(ctx, namespace)
+	if facts.Rules = rules; err != nil {
 		ruleless = tellRuleless(namespace, err)
-	} else {
-		facts.Rules = rules
 	}
 	var class *nodev1.RuntimeClass
 	pod = &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: *pod.Spec.DeepCopy()}
@@ -94,9 +93,12 @@ func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, t
 	if class != nil && fault == nil {
 		facts.Asks = append(facts.Asks, g.ask(pod, askOf(class)))
 	}
-	if pod.Annotations[UntrustedAnnotation] == "true" {
+	switch untrusted := pod.Annotations[UntrustedAnnotation] == "true"; {
+	case untrusted && class != nil && fault == nil:
+		fault = told(Rejected, "containerd refuses a Pod with a RuntimeClass (%q) and the annotation %s: leave one of them out", class.Name, UntrustedAnnotation)
+	case untrusted:
 		facts.Asks = append(facts.Asks, g.ask(pod, Ask{Handler: UntrustedHandler}))
-	} else if fault == nil && class == nil {
+	case fault == nil && class == nil:
 		facts.Asks = append(facts.Asks, g.ask(pod, Ask{}))
 	}
 	verdict := JudgePod(facts)
@@ -149,7 +151,7 @@ func (g *Gate) tellUnread(ctx context.Context, class string, err error) *Finding
 
 // tellRuleless makes the finding for a namespace whose policies are not known.
 func tellRuleless(namespace string, err error) *Finding {
-	return told(Unknown, "the RuntimePolicies of namespace %q could not be read, so they were not enforced: %v", namespace, err)
+	return told(Unknown, "not all RuntimePolicies of namespace %q are known, so not all were enforced: %v", namespace, err)
 }
 
 // nearClass says which class was probably meant by a name that none has: the

@@ -95,6 +95,11 @@ func JudgePod(pod PodFacts) Verdict {
 			if pod.Lenient != Strict || ask.Handler == UntrustedHandler && ask.Class == "" {
 				finding.Action = min(finding.Action, Warn)
 			}
+			// What is said of the nodes that have the handler need not hold for those
+			// of which that is not known.
+			if ask.Unknown() > 0 && slices.Contains([]Condition{Broken, Oversized, FeatureMissing}, condition) {
+				finding.Action = min(finding.Action, Warn)
+			}
 			verdict.add(finding)
 		}
 	}
@@ -158,7 +163,7 @@ func (a *PodAsk) conditions() []Condition {
 		switch {
 		case a.Candidates() == 0 && a.Crowded.Count > 0:
 			// That there is no node is said already.
-		case a.Lacks.Count == 0 || a.Unknown() > 0 || a.OnDemand:
+		case a.Lacks.Count == 0 || a.Unknown() > 0 || a.OnDemand || a.Settling.Count > 0:
 			all = append(all, Unknown)
 		default:
 			all = append(all, Missing)
@@ -218,8 +223,5 @@ func (a *PodAsk) nearest() string {
 	if a.Elsewhere.Count > 0 {
 		return ""
 	}
-	if name := config.Nearest(a.Handler, a.Loaded); name != "" {
-		return name
-	}
-	return config.Nearest(a.Handler, a.Known)
+	return config.Nearest(a.Handler, append(slices.Clone(a.Loaded), a.Known...))
 }

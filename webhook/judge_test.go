@@ -44,7 +44,7 @@ func TestJudgePod(t *testing.T) {
 		{"a slip of the pen, of a name that other nodes have", asks("nvidai", inventory.Coverage{Lacks: some("n1", "n2"), Loaded: []string{"runc"}}, "nvidia", "runc"), []string{
 			`Deny Missing handler "nvidai" (RuntimeClass "nvidai") is loaded on none of the 2 nodes this Pod may land on; did you mean "nvidia"?`}},
 		{"nodes have it that the Pod rules out", asks("nvidia", inventory.Coverage{Lacks: some("n1", "n2"), Elsewhere: some("g1", "g2", "g3", "g4"), Loaded: []string{"runc"}}), []string{
-			`Deny Missing handler "nvidia" (RuntimeClass "nvidia") is loaded on none of the 2 nodes this Pod may land on; it is loaded on g1, g2, g3 and 1 more, ruled out by selector, affinity, taints or size`}},
+			`Deny Missing handler "nvidia" (RuntimeClass "nvidia") is loaded on none of the 2 nodes this Pod may land on; it is loaded on g1, g2, g3 and 1 more, ruled out by nodeName, selector, affinity, taints or size`}},
 		{"some have it", asks("nvidia", inventory.Coverage{Has: some("g1", "g2"), Lacks: some("n1")}), []string{
 			`Warn Partial handler "nvidia" (RuntimeClass "nvidia") is loaded on 2 of the 3 nodes this Pod may land on; has it: g1, g2; lacks it: n1; add a nodeSelector for nodes that have it`}},
 		{"some have it, another has not told", asks("nvidia", inventory.Coverage{Has: some("g1"), Silent: some("n1"), Stale: some("n2"), Young: some("n3")}), []string{
@@ -62,7 +62,7 @@ func TestJudgePod(t *testing.T) {
 		{"the annotation means nothing to CRI-O", untrusted, []string{
 			`Warn Missing handler "untrusted" (untrusted-workload annotation) is not loaded on n1, the only node this Pod may land on`}},
 		{"its programs are missing wherever it is loaded", asks("kata", inventory.Coverage{Has: some("n1"), Broken: some("n1")}), []string{
-			`Warn Broken handler "kata" (RuntimeClass "kata") is loaded, but its sandboxes cannot start: no shim or OCI runtime; nodes: n1; kubectl get noderuntimes -o yaml says what is missing`}},
+			`Warn Broken handler "kata" (RuntimeClass "kata") is loaded, but its sandboxes cannot start: shim or OCI runtime missing; nodes: n1; kubectl get noderuntimes -o yaml says what is missing`}},
 		{"one node that can run it is enough", asks("kata", inventory.Coverage{Has: some("n1", "n2"), Broken: some("n1")}), nil},
 		{"gone at the next restart, and not everywhere", asks("nvidia", inventory.Coverage{Has: some("g1"), Expiring: some("g1"), Lacks: some("n1")}), []string{
 			`Warn Expiring handler "nvidia" (RuntimeClass "nvidia") is loaded, but the next restart of the runtime takes it away; nodes: g1; mend the files before; kubectl get noderuntimes -o yaml names them`,
@@ -72,6 +72,8 @@ func TestJudgePod(t *testing.T) {
 		{"it fits nodes that lack it, and with the overhead none that has it", asks("kata", inventory.Coverage{Lacks: some("n1", "n2"), Crowded: some("k1")}), []string{
 			`Deny Missing handler "kata" (RuntimeClass "kata") is loaded on none of the 2 nodes this Pod may land on`,
 			`Warn Oversized the overhead of RuntimeClass "kata" leaves this Pod no node with handler "kata"; without it there is room on k1; lower the requests, or overhead.podFixed of the class`}},
+		{"a new node may lose its taints", asks("kata", inventory.Coverage{Lacks: some("n1", "n2"), Settling: some("k1"), Loaded: []string{"runc"}}), []string{
+			`Warn Unknown handler "kata" (RuntimeClass "kata") is loaded on none of the 2 nodes this Pod may land on; new, may still lose its taints: k1; loaded there: runc`}},
 		{"one node with room is enough", asks("kata", inventory.Coverage{Has: some("k2"), Crowded: some("k1")}), nil},
 		{"a feature that no node offers", asks("kata", inventory.Coverage{Has: some("n1"), Features: []inventory.FeatureCoverage{{Feature: inventory.UserNamespaces, Lacks: some("n1")}}}), []string{
 			`Warn FeatureMissing handler "kata" (RuntimeClass "kata") does not offer user namespaces (hostUsers: false); no user namespaces on n1; use a handler or nodes that do, or leave the field out`}},
@@ -84,7 +86,25 @@ func TestJudgePod(t *testing.T) {
 		{"a feature of the default handler, with no node at the moment", asks("", inventory.Coverage{Features: []inventory.FeatureCoverage{{Feature: inventory.UserNamespaces}}}), nil},
 		{"the default handler, broken on one of two nodes", asks("", inventory.Coverage{Has: some("n1", "n2"), Broken: some("n1")}), nil},
 		{"the default handler, broken on the only node", asks("", inventory.Coverage{Has: some("n1"), Broken: some("n1"), Standards: []string{"nvidia"}}), []string{
-			`Warn Broken default handler "nvidia" cannot start sandboxes: no shim or OCI runtime; nodes: n1; every Pod without a RuntimeClass fails there; kubectl get noderuntimes -o yaml says what is missing`}},
+			`Warn Broken default handler "nvidia" cannot start sandboxes: shim or OCI runtime missing; nodes: n1; every Pod without a RuntimeClass fails there; kubectl get noderuntimes -o yaml says what is missing`}},
+	}
+	// A policy may deny what is Broken, Oversized or FeatureMissing: but not while
+	// another node may run the Pod.
+	harsh := Rules{policies: []*Policy{policy(t, "harsh", "{namespaceSelector: {}, actions: {Broken: Deny, Oversized: Deny, FeatureMissing: Deny, Partial: Warn}}")}}
+	for _, coverage := range []inventory.Coverage{
+		{Has: some("n1"), Broken: some("n1")},
+		{Crowded: some("n1")},
+		{Has: some("n1"), Features: []inventory.FeatureCoverage{{Feature: inventory.UserNamespaces, Lacks: some("n1")}}},
+	} {
+		facts := asks("kata", coverage)
+		facts.Rules = harsh
+		if verdict := JudgePod(facts); verdict.Action() != Deny {
+			t.Errorf("all is known: %v", tell(verdict))
+		}
+		facts.Asks[0].Silent = some("n2")
+		if verdict := JudgePod(facts); verdict.Action() != Warn {
+			t.Errorf("one has not told: %v", tell(verdict))
+		}
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,7 +138,7 @@ func TestJudgeClass(t *testing.T) {
 		{"what is not known is never rejected", ClassFacts{Selected: inventory.Coverage{Lacks: some("n1"), Silent: some("n2")}}, Deny, []string{
 			`Warn Unknown handler "nvidia" (RuntimeClass "gpu") is not known to be loaded on any of the 2 nodes of this cluster; no report from n2; lacks it: n1`}},
 		{"its nodes lack it", ClassFacts{Selects: true, Selected: inventory.Coverage{Lacks: some("n1"), Elsewhere: some("g1")}}, Warn, []string{
-			`Warn Missing handler "nvidia" (RuntimeClass "gpu") is not loaded on n1, the only node its nodeSelector picks; it is loaded on g1, ruled out by selector, affinity, taints or size`}},
+			`Warn Missing handler "nvidia" (RuntimeClass "gpu") is not loaded on n1, the only node its nodeSelector picks; it is loaded on g1, ruled out by its nodeSelector`}},
 		{"tainted nodes that lack it get no Pods unasked", ClassFacts{
 			Selected:  inventory.Coverage{Has: some("g1"), Lacks: some("master")},
 			Tolerated: inventory.Coverage{Has: some("g1")}}, Warn, nil},

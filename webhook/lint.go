@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/runtimegate/runtimegate/inventory"
@@ -42,20 +43,22 @@ func (g *Gate) Judge(ctx context.Context, namespace string, object runtime.Objec
 // is a denial whatever MaxAction is.
 func (g *Gate) NewPod(ctx context.Context, namespace string, pod *corev1.Pod) Verdict {
 	pod = pod.DeepCopy()
+	if name := pod.Spec.RuntimeClassName; name != nil && *name != "" {
+		if _, err := g.Class(ctx, *name); apierrors.IsNotFound(err) {
+			absent := g.tellUnread(ctx, *name, err)
+			absent.Action = Deny
+			var verdict Verdict
+			verdict.add(absent)
+			return verdict
+		}
+	}
 	if err := g.admit(ctx, &pod.Spec); err != nil {
 		message := fmt.Sprintf("the API server rejects the Pod: %v", err)
 		var verdict Verdict
 		verdict.add(&Finding{Condition: Rejected, Action: Deny, Message: message, Detail: message})
 		return verdict
 	}
-	var verdict Verdict
-	for _, finding := range g.Pod(ctx, namespace, pod).Findings {
-		if finding.Condition == Rejected {
-			finding.Action = Deny
-		}
-		verdict.add(&finding)
-	}
-	return verdict
+	return g.Pod(ctx, namespace, pod)
 }
 
 // admit merges the class of a Pod into it, and returns the reason for which the

@@ -170,10 +170,14 @@ func TestGateJudge(t *testing.T) {
 func TestStateRules(t *testing.T) {
 	no := false
 	policy := &v1alpha1.RuntimePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.RuntimePolicySpec{
-		NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: "research"}},
+		NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"tenant": "a"}},
 		Handlers:          &v1alpha1.AllowedHandlers{AllowDefault: &no},
 	}}
-	research := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "research"}}
+	byName := policy.DeepCopy()
+	byName.Spec.NamespaceSelector.MatchLabels = map[string]string{corev1.LabelMetadataName: "research"}
+	ofAll := policy.DeepCopy()
+	ofAll.Spec.NamespaceSelector.MatchLabels = nil
+	research := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "research", Labels: map[string]string{"tenant": "a"}}}
 	unknown := errors.New("forbidden")
 	tests := map[string]struct {
 		objects  []runtime.Object
@@ -185,6 +189,8 @@ func TestStateRules(t *testing.T) {
 		"no policy":                      {nil, nil, Allow, ""},
 		"no such namespace":              {[]runtime.Object{policy}, nil, Warn, "there is no such Namespace"},
 		"namespaces unknown":             {[]runtime.Object{policy}, func(s *State) { s.NamespacesUnknown = unknown }, Warn, "forbidden"},
+		"a policy of that name's":        {[]runtime.Object{byName}, nil, Deny, "is required"},
+		"a policy of all":                {[]runtime.Object{ofAll}, func(s *State) { s.NamespacesUnknown = unknown }, Deny, "is required"},
 		"namespaces unknown, not needed": {nil, func(s *State) { s.NamespacesUnknown = unknown }, Allow, ""},
 		"its namespace is known":         {[]runtime.Object{policy, research}, func(s *State) { s.NamespacesUnknown = unknown }, Deny, "is required"},
 		"policies unknown":               {[]runtime.Object{research}, func(s *State) { s.PoliciesUnknown = unknown }, Warn, "forbidden"},

@@ -16,13 +16,17 @@ type subject struct {
 	who    string // "this Pod"
 	where  string // which nodes: "this Pod may land on"
 	narrow string // what to do so that only nodes with the handler are left
+	out    string // what may keep a Pod off a node
 }
 
+// anything may keep a Pod off a node.
+const anything = "nodeName, selector, affinity, taints or size"
+
 var (
-	podSubject            = subject{"this Pod", "this Pod may land on", "add a nodeSelector for nodes that have it"}
-	templateSubject       = subject{"its Pods", "its Pods may land on", "add a nodeSelector for nodes that have it"}
-	classSubject          = subject{"its Pods", "of this cluster", "set scheduling.nodeSelector to nodes that have it"}
-	selectingClassSubject = subject{"its Pods", "its nodeSelector picks", "narrow that to nodes that have it"}
+	podSubject            = subject{"this Pod", "this Pod may land on", "add a nodeSelector for nodes that have it", anything}
+	templateSubject       = subject{"its Pods", "its Pods may land on", "add a nodeSelector for nodes that have it", anything}
+	classSubject          = subject{"its Pods", "of this cluster", "set scheduling.nodeSelector to nodes that have it", "its nodeSelector"}
+	selectingClassSubject = subject{"its Pods", "its nodeSelector picks", "narrow that to nodes that have it", "its nodeSelector"}
 )
 
 // A part is a piece of a message in several wordings, the longest first.
@@ -88,20 +92,16 @@ func fit(message string, rest ...part) string {
 func (s subject) tell(condition Condition, a *PodAsk) *Finding {
 	switch condition {
 	case Missing:
-		point := a.point("is loaded on none of the %s %s", nodes(a.Candidates()), s.where)
-		if a.Candidates() == 1 {
-			point = append(a.point("is not loaded on %s, the only node %s", a.Lacks, s.where), a.point("is not loaded on the only node %s", s.where)...)
-		}
-		return finding(condition, point, a.hint())
+		return finding(condition, s.nowhere(a), s.hint(a))
 	case Partial:
 		return finding(condition, a.point("is loaded on %d of the %s %s", a.Has.Count, nodes(a.Candidates()), s.where), append(append([]part{
 			list("has it: ", a.Has, ""), list("lacks it: ", a.Lacks, "")}, a.ignorance()...), say(s.narrow))...)
 	case Broken:
 		if a.isDefault() {
-			return finding(condition, a.point("cannot start sandboxes: no shim or OCI runtime"), list("nodes: ", a.Broken, ""),
+			return finding(condition, a.point("cannot start sandboxes: shim or OCI runtime missing"), list("nodes: ", a.Broken, ""),
 				say("every Pod without a RuntimeClass fails there"), say("kubectl get noderuntimes -o yaml says what is missing"))
 		}
-		return finding(condition, a.point("is loaded, but its sandboxes cannot start: no shim or OCI runtime"),
+		return finding(condition, a.point("is loaded, but its sandboxes cannot start: shim or OCI runtime missing"),
 			list("nodes: ", a.Broken, ""), say("kubectl get noderuntimes -o yaml says what is missing"))
 	case Expiring:
 		return finding(condition, a.point("is loaded, but the next restart of the runtime takes it away"),
@@ -117,6 +117,14 @@ func (s subject) tell(condition Condition, a *PodAsk) *Finding {
 	return s.unknown(a)
 }
 
+// nowhere says that all nodes lack the handler.
+func (s subject) nowhere(a *PodAsk) part {
+	if a.Candidates() == 1 {
+		return append(a.point("is not loaded on %s, the only node %s", a.Lacks, s.where), a.point("is not loaded on the only node %s", s.where)...)
+	}
+	return a.point("is loaded on none of the %s %s", nodes(a.Candidates()), s.where)
+}
+
 func (s subject) unknown(a *PodAsk) *Finding {
 	switch {
 	case a.Has.Count > 0 || a.isDefault():
@@ -124,19 +132,20 @@ func (s subject) unknown(a *PodAsk) *Finding {
 	case a.Candidates() == 0:
 		hint := a.kept()
 		if hint == nil {
-			hint = a.hint()
+			hint = s.hint(a)
 		}
 		point := a.point("is not known to be loaded: there is no node %s now", s.where)
 		return finding(Unknown, point, hint)
 	case a.OnDemand && a.Unknown() == 0:
-		return finding(Unknown, a.point("is loaded on none of the %s %s", nodes(a.Candidates()), s.where),
-			say("its nodes are provisioned on demand"))
+		return finding(Unknown, s.nowhere(a), say("its nodes are provisioned on demand"))
+	case a.Unknown() == 0: // some are settling
+		return finding(Unknown, s.nowhere(a), append(a.ignorance(), s.hint(a))...)
 	}
 	point := a.point("is not known to be loaded on any of the %s %s", nodes(a.Candidates()), s.where)
 	if a.Candidates() == 1 {
 		point = a.point("is not known to be loaded on the only node %s", s.where)
 	}
-	return finding(Unknown, point, append(a.ignorance(), list("lacks it: ", a.Lacks, ""), a.hint())...)
+	return finding(Unknown, point, append(a.ignorance(), list("lacks it: ", a.Lacks, ""), s.hint(a))...)
 }
 
 // featureTexts name each feature and the field that needs it.
@@ -228,12 +237,12 @@ func (a *PodAsk) point(format string, args ...any) part {
 }
 
 // hint says what is probably wrong, or what there is instead.
-func (a *PodAsk) hint() part {
+func (s subject) hint(a *PodAsk) part {
 	if a.Elsewhere.Count > 0 {
-		if a.Tainted.Count > 0 {
+		if a.Tainted.Count == a.Elsewhere.Count {
 			return a.kept()
 		}
-		return list("it is loaded on ", a.Elsewhere, ", ruled out by selector, affinity, taints or size")
+		return list("it is loaded on ", a.Elsewhere, ", ruled out by "+s.out)
 	}
 	if name := a.nearest(); name != "" {
 		return say(fmt.Sprintf("did you mean %q?", name))
@@ -250,6 +259,7 @@ func (a *PodAsk) ignorance() []part {
 		list("no report from ", a.Silent, ""),
 		list("report too old: ", a.Stale, ""),
 		list("new, may still be installing: ", a.Young, ""),
+		list("new, may still lose its taints: ", a.Settling, ""),
 	}
 }
 
@@ -257,11 +267,20 @@ func (a *PodAsk) ignorance() []part {
 func (a *PodAsk) kept() part {
 	switch {
 	case a.Tainted.Count > 0:
-		return list("", a.Tainted, fmt.Sprintf(": taint %s is not tolerated", a.Taint.ToString()))
+		return list("", a.Tainted, ": "+a.taints())
+	case a.MaybeTainted.Count > 0:
+		return list("", a.MaybeTainted, ": "+a.taints())
 	case a.TooSmall.Count > 0:
 		return list("too small for its requests: ", a.TooSmall, "")
 	}
 	return nil
+}
+
+func (a *PodAsk) taints() string {
+	if a.SeveralTaints {
+		return fmt.Sprintf("taints such as %s are not tolerated", a.Taint.ToString())
+	}
+	return fmt.Sprintf("taint %s is not tolerated", a.Taint.ToString())
 }
 
 func nodes(n int) string {

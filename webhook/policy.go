@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -38,7 +40,7 @@ func NewPolicy(object *v1alpha1.RuntimePolicy) (*Policy, error) {
 		p.allowDefault = handlers.AllowDefault == nil || *handlers.AllowDefault
 	}
 	for _, pattern := range p.allowed {
-		if _, err := path.Match(pattern, ""); err != nil {
+		if !patternSyntax.MatchString(pattern) {
 			return nil, fmt.Errorf("RuntimePolicy %q: spec.handlers.allowed: %q is no pattern", object.Name, pattern)
 		}
 	}
@@ -53,6 +55,16 @@ func NewPolicy(object *v1alpha1.RuntimePolicy) (*Policy, error) {
 		p.actions[condition] = action
 	}
 	return p, nil
+}
+
+// patternSyntax is that of the CRD's schema.
+var patternSyntax = regexp.MustCompile(`^[a-z0-9*]([-a-z0-9*]*[a-z0-9*])?$`)
+
+// selectsByName says whether the name of a namespace is enough to tell if the
+// policy selects it.
+func (p *Policy) selectsByName() bool {
+	requirements, selectable := p.selector.Requirements()
+	return !selectable || !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() != corev1.LabelMetadataName })
 }
 
 // parseAction returns the action of that name, -1 if there is none.

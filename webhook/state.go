@@ -71,6 +71,21 @@ func (s *State) Apply(object runtime.Object) error {
 	return nil
 }
 
+// Refuses tells if the API server would not let an object take the place of the
+// one of that name: the handler of a RuntimeClass cannot be changed.
+func (s *State) Refuses(object runtime.Object) (verdict Verdict) {
+	class, ok := object.(*nodev1.RuntimeClass)
+	if !ok {
+		return verdict
+	}
+	if old, ok := s.classes[class.Name]; ok && old.Handler != class.Handler {
+		f := told(Rejected, "the API server rejects the change of RuntimeClass %q from handler %q to %q: delete the class, then make it anew", class.Name, old.Handler, class.Handler)
+		f.Action = Deny
+		verdict.add(f)
+	}
+	return verdict
+}
+
 // NodeCount returns the number of Nodes.
 func (s *State) NodeCount() int { return s.index.NodeCount() }
 
@@ -119,21 +134,29 @@ func (s *State) classList(context.Context) []nodev1.RuntimeClass {
 }
 
 func (s *State) rules(_ context.Context, namespace string) (Rules, error) {
-	switch set, ok := s.namespaces[namespace]; {
-	case s.PoliciesUnknown != nil:
-		return Rules{}, s.PoliciesUnknown
-	case len(s.policies) == 0:
-		return Rules{}, nil
-	case ok:
-		all := make([]*Policy, 0, len(s.policies))
-		for _, policy := range s.policies {
-			all = append(all, policy)
-		}
-		return RulesFor(all, set), nil
-	case s.NamespacesUnknown != nil:
-		return Rules{}, fmt.Errorf("its labels are not known: %w", s.NamespacesUnknown)
+	set, known := s.namespaces[namespace]
+	if !known {
+		set = labels.Set{corev1.LabelMetadataName: namespace}
 	}
-	return Rules{}, errors.New("its labels are not known: there is no such Namespace")
+	var sure []*Policy
+	unsure := false
+	for _, policy := range s.policies {
+		if known || policy.selectsByName() {
+			sure = append(sure, policy)
+		} else {
+			unsure = true
+		}
+	}
+	rules := RulesFor(sure, set)
+	switch {
+	case s.PoliciesUnknown != nil:
+		return rules, s.PoliciesUnknown
+	case unsure && s.NamespacesUnknown != nil:
+		return rules, fmt.Errorf("its labels are not known: %w", s.NamespacesUnknown)
+	case unsure:
+		return rules, errors.New("its labels are not known: there is no such Namespace")
+	}
+	return rules, nil
 }
 
 func sortedNames[V any](m map[string]V) []string {

@@ -110,6 +110,7 @@ func relevant(template *corev1.PodTemplateSpec) *corev1.Pod {
 		HostUsers:         spec.HostUsers,
 		ResourceClaims:    spec.ResourceClaims,
 		PriorityClassName: spec.PriorityClassName,
+		SchedulingGates:   spec.SchedulingGates,
 		InitContainers:    relevantContainers(spec.InitContainers),
 		Containers:        relevantContainers(spec.Containers),
 	}}

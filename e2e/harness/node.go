@@ -79,18 +79,23 @@ func (c *Cluster) AddNodes(ctx context.Context, nodes ...Node) error {
 	if len(nodes) == 0 {
 		return nil
 	}
+	list := struct {
+		metav1.TypeMeta `json:",inline"`
+		Items           []*corev1.Node `json:"items"`
+	}{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}}
 	wait := []string{"kubectl", "wait", "--for=condition=Ready", "--timeout=60s"}
 	for _, n := range nodes {
-		manifest, err := json.Marshal(n.object())
-		if err != nil {
-			return err
-		}
-		if _, err := c.Must(ctx, string(manifest), "kubectl", "create", "-f", "-"); err != nil {
-			return fmt.Errorf("make node %s: %w", n.Name, err)
-		}
+		list.Items = append(list.Items, n.object())
 		wait = append(wait, "node/"+n.Name)
 	}
-	_, err := c.Must(ctx, "", wait...)
+	manifest, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Must(ctx, string(manifest), "kubectl", "create", "-f", "-"); err != nil {
+		return fmt.Errorf("make nodes: %w", err)
+	}
+	_, err = c.Must(ctx, "", wait...)
 	return err
 }
 

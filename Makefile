@@ -12,7 +12,7 @@ API := ./inventory/v1alpha1
 CRDS := charts/runtimegate/crds
 # Not cmd/cluster and schedulerdiff: vet and staticcheck would read all of
 # Kubernetes for them, which takes 6 minutes.
-E2E_LINTED := ./build ./harness ./session ./cmd/build ./cmd/demo .
+E2E_LINTED := ./build ./harness ./session ./containerd ./configdiff ./cmd/build ./cmd/demo .
 
 .PHONY: help
 help: ## List the targets
@@ -23,10 +23,12 @@ demo: programs ## Tell what runtimegate is for, with a real control plane (KEEP=
 	@exec $(BIN)/demo $(if $(KEEP),--keep)
 
 .PHONY: test
-test: programs verify ## Run all checks and tests
+test: containerds verify ## Run all checks and tests
 	go test ./...
 	cd e2e && go test ./build ./harness ./session
 	cd e2e && go test -vet=off -v -count=1 ./schedulerdiff
+	cd e2e && go test -v -count=1 ./configdiff -run=TestLoadAgreesWithContainerd$$ -args -bin='$(CURDIR)/$(BIN)' -containerd=1.7,2.4 -trees=100
+	cd e2e && go test -v -count=1 ./containerd
 	cd e2e && go test -v -count=1 -timeout=20m .
 
 .PHONY: build
@@ -81,6 +83,10 @@ controller_gen = $(BIN)/controller-gen paths=$(API) \
 .PHONY: programs
 programs:
 	@cd e2e && go run ./cmd/build
+
+.PHONY: containerds
+containerds:
+	@cd e2e && go run ./cmd/build containerd
 
 .PHONY: tools
 tools:

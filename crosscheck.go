@@ -15,10 +15,13 @@ import (
 )
 
 const crosscheckLong = `Compares the handlers that RuntimeClasses ask for with those that a
-"containerd config dump" has, and prints the ones it lacks:
+"containerd config dump", or the running runtime, has, and prints the ones it
+lacks:
 
   MISSING=<handler>   one line for each, sorted; exit code 1
   OK                  nothing is missing; exit code 0
+  RESTART=<handler>   with --cri, below the others: the files define it, and the
+                      runtime has not loaded it; changes no exit code
 
 When it cannot tell, it prints nothing to stdout, one line that says why to
 stderr, and exits with 2. All else it has to say goes to stderr.
@@ -27,7 +30,9 @@ The dump is the file DUMP, stdin for "-", or, without an argument, what
 "containerd config dump" prints on this machine. The RuntimeClasses are those of
 the cluster, unless -f or --require say what is wanted: then no cluster is asked.
 
-A dump shows what containerd would load at its next start, not what it has loaded.`
+A dump shows what containerd would load at its next start, not what it has loaded.
+With --cri the running runtime is asked instead, on its CRI socket: the one given,
+that of the kubelet, or a known one.`
 
 const crosscheckExample = `  # On a node, against the cluster's RuntimeClasses
   runtimegate crosscheck
@@ -36,21 +41,27 @@ const crosscheckExample = `  # On a node, against the cluster's RuntimeClasses
   runtimegate crosscheck node-a.toml -f runtimeclasses/ -R
 
   # At boot, with no cluster
-  runtimegate crosscheck --require nvidia,kata-qemu`
+  runtimegate crosscheck --require nvidia,kata-qemu
+
+  # What has the running runtime really loaded?
+  runtimegate crosscheck --cri
+  runtimegate crosscheck --cri /run/crio/crio.sock`
 
 // crosscheckOptions are the flags of one crosscheck.
 type crosscheckOptions struct {
 	files     []string
 	recursive bool
 	require   []string
+	cri       string
+	observed  nodeOptions
 	cluster   *genericclioptions.ConfigFlags
 }
 
 func newCrosscheckCommand() *cobra.Command {
 	o := &crosscheckOptions{cluster: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
-		Use:     "crosscheck [DUMP|-]",
-		Short:   "Print the handlers that RuntimeClasses ask for and a containerd config dump lacks",
+		Use:     "crosscheck [DUMP|-|--cri [ENDPOINT]]",
+		Short:   "Print the handlers that RuntimeClasses ask for and a dump or the running runtime lacks",
 		Long:    crosscheckLong,
 		Example: crosscheckExample,
 		Args:    cobra.MaximumNArgs(1),
@@ -66,11 +77,17 @@ func newCrosscheckCommand() *cobra.Command {
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "manifest file or folder with RuntimeClasses, - for stdin; may be repeated")
 	flags.BoolVarP(&o.recursive, "recursive", "R", false, "read the folders given with -f recursively")
 	flags.StringArrayVar(&o.require, "require", nil, "handlers that must be there, separated by commas; may be repeated")
+	flags.StringVar(&o.cri, "cri", "", "ask the running runtime on `ENDPOINT`, or on the socket that is found")
+	flags.Lookup("cri").NoOptDefVal = findSocket
+	o.observed.addFlags(flags)
 	o.cluster.AddFlags(flags)
 	return cmd
 }
 
 func (o *crosscheckOptions) run(cmd *cobra.Command, dumpArg string, given bool) error {
+	if err := o.checkCRI(dumpArg, given); err != nil {
+		return err
+	}
 	if err := o.checkStdin(dumpArg); err != nil {
 		return err
 	}
@@ -78,6 +95,9 @@ func (o *crosscheckOptions) run(cmd *cobra.Command, dumpArg string, given bool) 
 	wants, err := o.wants(cmd.Context(), cmd.InOrStdin())
 	if err != nil {
 		return err
+	}
+	if o.cri != "" {
+		return o.runCRI(cmd, wants)
 	}
 	var dump *config.Dump
 	if given {
@@ -88,7 +108,7 @@ func (o *crosscheckOptions) run(cmd *cobra.Command, dumpArg string, given bool) 
 	if err != nil {
 		return err
 	}
-	return o.answer(dump, wants, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	return answer(judged{Source: dump, name: dump.Name, notes: slices.Concat(dump.Notes, brokenNotes(dump, wants))}, wants, cmd.OutOrStdout(), cmd.ErrOrStderr())
 }
 
 // checkStdin refuses to read two things from one stdin.
@@ -135,52 +155,76 @@ func (o *crosscheckOptions) wants(ctx context.Context, stdin io.Reader) ([]confi
 	return clusterWants(ctx, o.cluster)
 }
 
+// A judged is what is compared with what is wanted.
+type judged struct {
+	config.Source
+	name string
+	// notes are remarks on it for people.
+	notes []string
+	// restart are handlers that a restart of the runtime would bring.
+	restart []string
+}
+
 // answer prints the outcome and returns the exit code that goes with it.
-func (o *crosscheckOptions) answer(dump *config.Dump, wants []config.Want, stdout, stderr io.Writer) error {
+func answer(source judged, wants []config.Want, stdout, stderr io.Writer) error {
 	note := func(format string, args ...any) { fmt.Fprintf(stderr, "note: "+format+"\n", args...) }
-	for _, n := range dump.Notes {
+	for _, n := range source.notes {
 		note("%s", n)
 	}
 	if len(wants) == 0 {
 		note("no RuntimeClass to check: nothing is asked for, so nothing is missing")
 	}
-	missing, unknown := config.Crosscheck(dump, wants)
+	missing, unknown := config.Crosscheck(source, wants)
 	if len(unknown) > 0 && len(missing) == 0 {
 		return fmt.Errorf("%s; cannot tell whether handler %s is there", unknown[0].Why, lackNames(unknown))
 	}
 	for _, l := range unknown {
 		note("%s; cannot tell whether handler %q is there, which %s asks for", l.Why, l.Handler, some(l.By))
 	}
-	noteBroken(dump, wants, note)
-	if len(missing) == 0 {
-		_, err := fmt.Fprintln(stdout, "OK")
-		return err
-	}
 	for _, l := range missing {
 		hint := "define it in containerd's configuration and restart containerd"
-		if l.Nearest != "" {
+		if slices.Contains(source.restart, l.Handler) {
+			hint = "its files define it: restart the runtime"
+		} else if l.Nearest != "" {
 			hint = fmt.Sprintf("did you mean %q?", l.Nearest)
 		}
-		note("%s lacks handler %q, asked for by %s; it has %s; %s", dump.Name, l.Handler, some(l.By), someNames(dump.Names()), hint)
+		note("%s lacks handler %q, asked for by %s; it has %s; %s", source.name, l.Handler, some(l.By), someNames(source.Names()), hint)
 	}
-	for _, l := range missing {
-		if _, err := fmt.Fprintf(stdout, "MISSING=%s\n", l.Handler); err != nil {
-			return err
-		}
-	}
-	return &exitError{code: 1}
+	return printAnswer(stdout, missing, source.restart)
 }
 
-// noteBroken names the wanted handlers that are there but can start nothing.
-func noteBroken(dump *config.Dump, wants []config.Want, note func(string, ...any)) {
+// printAnswer prints what programs read.
+func printAnswer(stdout io.Writer, missing []config.Lack, restart []string) error {
+	var lines strings.Builder
+	if len(missing) == 0 {
+		lines.WriteString("OK\n")
+	}
+	for _, l := range missing {
+		fmt.Fprintf(&lines, "MISSING=%s\n", l.Handler)
+	}
+	for _, name := range restart {
+		fmt.Fprintf(&lines, "RESTART=%s\n", name)
+	}
+	if _, err := io.WriteString(stdout, lines.String()); err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return &exitError{code: 1}
+	}
+	return nil
+}
+
+// brokenNotes name the wanted handlers that are there but can start nothing.
+func brokenNotes(dump *config.Dump, wants []config.Want) (notes []string) {
 	told := map[string]bool{}
 	for _, w := range wants {
 		h, ok := dump.Handler(w.Handler)
 		if ok && h.RuntimeType == "" && !told[h.Name] {
 			told[h.Name] = true
-			note("%s: handler %q has an empty runtime_type: it counts as present, but no sandbox of it can start", dump.Name, h.Name)
+			notes = append(notes, fmt.Sprintf("%s: handler %q has an empty runtime_type: it counts as present, but no sandbox of it can start", dump.Name, h.Name))
 		}
 	}
+	return notes
 }
 
 // lackNames names the first of some lacks and counts the others.

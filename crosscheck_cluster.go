@@ -22,7 +22,7 @@ const clusterTimeout = 10 * time.Second
 
 // clusterWants lists the handlers of the cluster's RuntimeClasses.
 func clusterWants(ctx context.Context, flags *genericclioptions.ConfigFlags) ([]config.Want, error) {
-	cfg, err := clusterConfig(flags)
+	cfg, err := clusterConfigOr(flags, "say what is wanted with -f or --require")
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +56,12 @@ func clusterWants(ctx context.Context, flags *genericclioptions.ConfigFlags) ([]
 // clusterConfig finds the cluster as kubectl does, but does not fall back to
 // localhost:8080 where no cluster is configured.
 func clusterConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
+	return clusterConfigOr(flags, "")
+}
+
+// clusterConfigOr is clusterConfig for a command that can do without a cluster:
+// instead says how.
+func clusterConfigOr(flags *genericclioptions.ConfigFlags, instead string) (*rest.Config, error) {
 	if path := *flags.KubeConfig; path != "" {
 		if _, err := os.Stat(path); err != nil {
 			return nil, fmt.Errorf("--kubeconfig %s: %w", path, pathCause(err))
@@ -74,7 +80,11 @@ func clusterConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
 		if env := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); env != "" {
 			where = fmt.Sprintf(" (KUBECONFIG is %q)", env)
 		}
-		return nil, fmt.Errorf("no cluster is configured%s: give --kubeconfig, or say what is wanted with -f or --require", where)
+		advice := "give --kubeconfig"
+		if instead != "" {
+			advice += ", or " + instead
+		}
+		return nil, fmt.Errorf("no cluster is configured%s: %s", where, advice)
 	}
 	return cfg, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,66 +37,84 @@ func checkHandlerName(name string) error {
 	return nil
 }
 
-// readRuntimeClasses reads what -f names: a file, - for stdin, or a folder, of
-// which it takes the .yaml, .yml and .json files, as kubectl does.
+// readRuntimeClasses reads what -f names.
 func readRuntimeClasses(path string, recursive bool, stdin io.Reader) ([]runtimeClass, error) {
+	files, err := manifestFiles(path, recursive)
+	if err != nil {
+		return nil, err
+	}
+	var classes []runtimeClass
+	for _, file := range files {
+		err := openManifest(file, stdin, func(r io.Reader, name string) error {
+			more, err := readManifest(r, name)
+			classes = append(classes, more...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return classes, nil
+}
+
+// manifestFiles lists what -f names: a file, - for stdin, or a folder, of which
+// it takes the .yaml, .yml and .json files, as kubectl does. Beside an error it
+// returns the files that it found all the same.
+func manifestFiles(path string, recursive bool) ([]string, error) {
 	if path == "-" {
-		return readManifest(stdin, "stdin")
+		return []string{path}, nil
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("-f %s: %w", path, pathCause(err))
 	}
 	if !info.IsDir() {
-		return readManifestFile(path)
+		return []string{path}, nil
 	}
-	var classes []runtimeClass
-	files := 0
+	var files []string
+	var fault error
 	// WalkDir goes in lexical order.
-	err = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return fmt.Errorf("-f %s: %w", file, pathCause(err))
-		}
-		if entry.IsDir() {
+	filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			fault = cmp.Or(fault, fmt.Errorf("-f %s: %w", file, pathCause(err)))
+		case entry.IsDir():
 			if file != path && !recursive {
 				return fs.SkipDir
 			}
-			return nil
-		}
-		switch filepath.Ext(file) {
-		case ".yaml", ".yml", ".json":
 		default:
-			return nil
+			switch filepath.Ext(file) {
+			case ".yaml", ".yml", ".json":
+				files = append(files, file)
+			}
 		}
-		files++
-		more, err := readManifestFile(file)
-		classes = append(classes, more...)
-		return err
+		return nil
 	})
-	if err == nil && files == 0 {
+	if fault == nil && len(files) == 0 {
 		// A wrong folder must not pass for one in which all is well.
 		return nil, fmt.Errorf("-f %s: no .yaml, .yml or .json file in it (-R looks into the folders below)", path)
 	}
-	return classes, err
+	return files, fault
 }
 
-func readManifestFile(path string) ([]runtimeClass, error) {
-	f, err := os.Open(path)
+// openManifest hands one of the files of manifestFiles to a reader.
+func openManifest(file string, stdin io.Reader, read func(r io.Reader, name string) error) error {
+	if file == "-" {
+		return read(stdin, "stdin")
+	}
+	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("-f %s: %w", path, pathCause(err))
+		return fmt.Errorf("-f %s: %w", file, pathCause(err))
 	}
 	defer f.Close()
-	return readManifest(f, path)
+	return read(f, file)
 }
 
 // readManifest reads the RuntimeClasses of a stream of YAML or JSON documents.
 func readManifest(r io.Reader, name string) ([]runtimeClass, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxManifestBytes+1))
+	data, err := readLimited(r, name, maxManifestBytes, "a manifest")
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read: %w", name, pathCause(err))
-	}
-	if len(data) > maxManifestBytes {
-		return nil, fmt.Errorf("%s: larger than %d MiB, so it is not read as a manifest", name, maxManifestBytes>>20)
+		return nil, err
 	}
 	m := &manifest{name: name}
 	switch text := bytes.TrimSpace(data); {
@@ -114,6 +133,18 @@ func readManifest(r io.Reader, name string) ([]runtimeClass, error) {
 		return nil, fmt.Errorf("%s: holds no Kubernetes object; expected manifests of RuntimeClasses", name)
 	}
 	return m.classes, err
+}
+
+// readLimited reads all of a file that must not be larger than a limit.
+func readLimited(r io.Reader, name string, limit int, what string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read: %w", name, pathCause(err))
+	}
+	if len(data) > limit {
+		return nil, fmt.Errorf("%s: larger than %d MiB, so it is not read as %s", name, limit>>20, what)
+	}
+	return data, nil
 }
 
 // A manifest collects the RuntimeClasses of one file.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,8 +23,9 @@ CONFIG is the main file. Without it, the files of k3s, RKE2, MicroK8s, k0s,
 containerd (` + config.DefaultConfigPath + `) and CRI-O are looked for.
 
 The rules differ from version to version of the runtime. Without
---runtime-version the runtime's program on this machine is asked. Several
-versions show what an upgrade changes.
+--runtime-version the runtime's program on this machine is asked, or else the
+runtime that listens on its CRI socket. Several versions show what an upgrade
+changes.
 
 The files are read as the runtime does at its start: what the running daemon has
 loaded may be older.
@@ -55,6 +54,9 @@ type explainOptions struct {
 	programs  string
 	bisect    bool
 	output    string
+
+	// note says where the version is from, where that matters.
+	note string
 }
 
 func newExplainCommand() *cobra.Command {
@@ -78,7 +80,7 @@ func newExplainCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.root, "root", "/", "folder that is the node's root; paths given and printed are those inside it")
 	flags.StringVar(&o.runtime, "runtime", "", "containerd or crio (default: by the configuration found)")
-	flags.StringArrayVar(&o.versions, "runtime-version", nil, "version whose rules apply, as 2.4.2, v2.4.2 or containerd://2.4.2; several, separated by commas or repeated, are compared (default: ask the runtime's program)")
+	flags.StringArrayVar(&o.versions, "runtime-version", nil, "version whose rules apply, as 2.4.2, v2.4.2 or containerd://2.4.2; several, separated by commas or repeated, are compared (default: ask the runtime's program, or its CRI socket)")
 	flags.StringArrayVar(&o.without, "without", nil, "drop-in to take as absent, by path or base name; may be repeated")
 	flags.BoolVar(&o.bisect, "bisect", false, "load with each drop-in left out, with each one alone, and with none")
 	flags.StringVar(&o.configDir, "config-dir", "", "CRI-O's folder of drop-ins (default: CONFIG with .d behind it)")
@@ -139,15 +141,11 @@ func (o *explainOptions) check() error {
 
 // open opens the root. os.Root keeps every path inside it.
 func (o *explainOptions) open() (*hostfs.FS, func(), error) {
-	abs, err := filepath.Abs(o.root)
+	root, err := openRoot(o.root)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--root %s: %w", o.root, err)
 	}
-	root, err := os.OpenRoot(abs)
-	if err != nil {
-		return nil, nil, fmt.Errorf("--root %s: %w", o.root, pathCause(err))
-	}
-	o.root = abs
+	o.root = root.Name()
 	return hostfs.New(root.FS()), func() { root.Close() }, nil
 }
 
@@ -185,7 +183,7 @@ func (o *explainOptions) decide(ctx context.Context, host *hostfs.FS, given stri
 	if err := o.absoluteWithout(); err != nil {
 		return nil, nil, err
 	}
-	runtimes, err := o.runtimes(ctx, t, versions)
+	runtimes, err := o.runtimes(ctx, host, t, versions)
 	return t, runtimes, err
 }
 
@@ -238,8 +236,10 @@ func (o *explainOptions) explain(host *hostfs.FS, t *target, rt config.Runtime) 
 	}
 	v := newExplanation(t, r)
 	v.Without = o.without
-	if note != "" {
-		v.Notes = append(v.Notes, note)
+	for _, note := range []string{o.note, note} {
+		if note != "" {
+			v.Notes = append(v.Notes, note)
+		}
 	}
 	v.finish()
 	if o.bisect {

@@ -42,14 +42,14 @@ func (t *target) sentence() string {
 func findTarget(host *hostfs.FS, given, runtime string) (*target, error) {
 	if given != "" {
 		t := targetAt(given, runtime)
-		t.program = t.findProgram(host)
+		t.program = t.Program(host)
 		return t, nil
 	}
 	found := presentTargets(host, runtime)
 	if len(found) == 0 {
 		// No file is a configuration too, but only where there is a containerd.
 		t := targetAt(config.DefaultConfigPath, "")
-		if t.program = t.findProgram(host); t.program == "" || runtime == config.CRIO {
+		if t.program = t.Program(host); t.program == "" || runtime == config.CRIO {
 			return nil, errors.New("no configuration found: looked at " + strings.Join(knownConfigs(runtime), ", ") + "; name the file")
 		}
 		t.given = false
@@ -65,7 +65,7 @@ func findTarget(host *hostfs.FS, given, runtime string) (*target, error) {
 			t.others = append(t.others, other.Path)
 		}
 	}
-	t.program = t.findProgram(host)
+	t.program = t.Program(host)
 	return t, nil
 }
 
@@ -87,39 +87,8 @@ func presentTargets(host *hostfs.FS, runtime string) []*target {
 
 // targetAt is the target of a path that the command line names.
 func targetAt(name, runtime string) *target {
-	for _, l := range config.Locations {
-		if l.Path == name && (runtime == "" || runtime == l.Runtime) {
-			return &target{Location: l, given: true, known: true}
-		}
-	}
-	if runtime == "" {
-		runtime = config.Containerd
-		if path.Base(name) == "crio.conf" || strings.HasPrefix(name, "/etc/crio/") {
-			runtime = config.CRIO
-		}
-	}
-	return &target{Location: config.Location{Path: name, Runtime: runtime, Told: true}, given: true}
-}
-
-// programName is the name of the daemon's executable.
-func (t *target) programName() string {
-	if t.Runtime == config.CRIO {
-		return "crio"
-	}
-	return "containerd"
-}
-
-func (t *target) findProgram(host *hostfs.FS) string {
-	dirs := []string{"/usr/bin", "/usr/local/bin", "/usr/sbin", "/opt/bin"}
-	if t.Bin != "" {
-		dirs = []string{t.Bin}
-	}
-	for _, dir := range dirs {
-		if name := path.Join(dir, t.programName()); host.Executable(name) == nil {
-			return name
-		}
-	}
-	return ""
+	l, known := config.LocationOf(name, runtime)
+	return &target{Location: l, given: true, known: known}
 }
 
 func knownConfigs(runtime string) []string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,33 +18,50 @@ import (
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
 )
 
-const reportLong = `Publishes what a node's container runtime has loaded, as the NodeRuntime of that
-node, or prints it with -o.
+const reportLong = `Publishes what this node's container runtime has loaded, as the NodeRuntime of the
+node, and keeps it up to date until it is ended. With --once it does so once, and
+with -o prints it instead; for that no cluster is needed.
 
-The dump is what "containerd config dump" prints on the node ("-" reads it from
-stdin). A dump says what the next start of containerd would load: take it right
-after a start.`
+The running runtime is asked, over its CRI socket: the one that the kubelet is
+told, or a known one. Its files, its shims and OCI runtimes are looked at too, so
+that the NodeRuntime also says what the next start of the runtime would load and
+what is wrong or about to go wrong.
 
-const reportExample = `  # Publish
-  containerd config dump | runtimegate report --once --dump - --node gpu-a
+A runtime that does not answer is an error of --once, exit code 2: nothing is
+published, since nothing is known. Without --once the last list stays, with the
+finding RuntimeUnreachable.
 
-  # Print
-  runtimegate report --once --dump gpu-a.toml --node gpu-a -o yaml`
+With --dump the output of "containerd config dump" is read instead ("-" reads it
+from stdin). A dump says what the next start of containerd would load: take it
+right after a start.`
+
+const reportExample = `  # What has this node loaded?
+  runtimegate report --once -o yaml
+
+  # Keep it published, from a container that has the node's root at /host
+  runtimegate report --host-root /host --node gpu-a
+
+  # Publish a dump taken elsewhere
+  runtimegate report --once --dump gpu-a.toml --node gpu-a`
 
 // reportOptions are the flags of report.
 type reportOptions struct {
-	cluster *genericclioptions.ConfigFlags
-	once    bool
-	dump    string
-	node    string
-	output  string
+	cluster  *genericclioptions.ConfigFlags
+	observed nodeOptions
+	once     bool
+	dump     string
+	node     string
+	output   string
+
+	poll, heartbeat time.Duration
+	logFormat       string
 }
 
 func newReportCommand() *cobra.Command {
 	o := &reportOptions{cluster: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
-		Use:     "report --once --dump FILE --node NAME",
-		Short:   "Publish what a node's container runtime has loaded",
+		Use:     "report [--once]",
+		Short:   "Publish or print what this node's container runtime has loaded",
 		Long:    reportLong,
 		Example: reportExample,
 		Args:    cobra.NoArgs,
@@ -53,20 +71,28 @@ func newReportCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.once, "once", false, "publish once and end")
-	flags.StringVar(&o.dump, "dump", "", "file with the output of containerd config dump, - for stdin")
-	flags.StringVar(&o.node, "node", "", "name of the node")
+	flags.StringVar(&o.dump, "dump", "", "file with the output of containerd config dump, - for stdin, to read instead of asking the runtime")
+	flags.StringVar(&o.node, "node", os.Getenv("NODE_NAME"), "name of the node (default: the environment's NODE_NAME; with -o, or else the host name)")
 	flags.StringVarP(&o.output, "output", "o", "", "print instead of publishing: yaml or json")
+	flags.DurationVar(&o.poll, "poll", inventory.DefaultPoll, "time between two looks at the runtime; changed files are looked at sooner")
+	flags.DurationVar(&o.heartbeat, "heartbeat", inventory.DefaultHeartbeat, "time after which an unchanged report is written again, give or take a fifth; it must stay well below serve's --stale-after")
+	flags.StringVar(&o.logFormat, "log-format", "json", "json or text, without --once")
+	o.observed.addFlags(flags)
+	o.observed.addEndpointFlag(flags)
 	o.cluster.AddFlags(flags)
 	return cmd
 }
 
 func (o *reportOptions) run(cmd *cobra.Command) error {
-	if !o.once || o.dump == "" || o.node == "" {
-		return errors.New("report needs --once, --dump FILE and --node NAME")
-	}
 	printer, err := o.printer()
 	if err != nil {
 		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if !o.once {
+		return o.runAgent(cmd)
 	}
 	report, err := o.read(cmd)
 	if err != nil {
@@ -75,24 +101,33 @@ func (o *reportOptions) run(cmd *cobra.Command) error {
 	if printer != nil {
 		return printer.PrintObj(report, cmd.OutOrStdout())
 	}
-	scheme, err := newScheme()
+	c, err := o.client()
 	if err != nil {
 		return err
-	}
-	restConfig, err := clusterConfig(o.cluster)
-	if err != nil {
-		return err
-	}
-	restConfig.Timeout = cmp.Or(restConfig.Timeout, clusterTimeout)
-	c, err := client.New(restConfig, client.Options{Scheme: scheme})
-	if err != nil {
-		return fmt.Errorf("reach the cluster: %w", err)
 	}
 	if err := inventory.Publish(cmd.Context(), c, report); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "noderuntime.runtimegate.io/%s published\n", report.Name)
 	return err
+}
+
+// client reaches the cluster.
+func (o *reportOptions) client() (client.Client, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	restConfig, err := clusterConfig(o.cluster)
+	if err != nil {
+		return nil, err
+	}
+	restConfig.Timeout = cmp.Or(restConfig.Timeout, clusterTimeout)
+	c, err := client.New(restConfig, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster: %w", err)
+	}
+	return c, nil
 }
 
 // printer returns what -o asks for, nil for no -o.
@@ -108,7 +143,39 @@ func (o *reportOptions) printer() (printers.ResourcePrinter, error) {
 	return nil, fmt.Errorf("--output %q: want yaml or json", o.output)
 }
 
+func (o *reportOptions) check() error {
+	if !o.once {
+		if err := o.checkAgent(); err != nil {
+			return err
+		}
+	}
+	if o.node == "" && o.output != "" {
+		// As the kubelet does it by default.
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("find the name of the node: %w; say it with --node", err)
+		}
+		o.node = strings.ToLower(host)
+	}
+	if o.node == "" {
+		return errors.New("report needs --node NAME to publish; -o yaml prints")
+	}
+	return o.observed.check()
+}
+
+// read makes the NodeRuntime.
 func (o *reportOptions) read(cmd *cobra.Command) (*v1alpha1.NodeRuntime, error) {
+	if o.dump != "" {
+		return o.readDump(cmd)
+	}
+	seen, err := o.observed.observe(cmd.Context(), cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	return inventory.FromStatus(seen, o.node)
+}
+
+func (o *reportOptions) readDump(cmd *cobra.Command) (*v1alpha1.NodeRuntime, error) {
 	in, name := cmd.InOrStdin(), "<stdin>"
 	if o.dump != "-" {
 		file, err := os.Open(o.dump)

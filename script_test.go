@@ -24,17 +24,22 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	statuses, err := filepath.Abs("config/testdata/status")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DUMPS", dumps)
+			env.Setenv("STATUS", statuses)
 			// No kubeconfig of the machine may leak in.
 			env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "kubeconfig"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": scriptCode},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": scriptCode, "cri": scriptCRI},
 	})
 }
 

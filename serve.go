@@ -29,7 +29,9 @@ import (
 )
 
 const serveLong = `Serves the validating admission webhook: it rejects or warns of Pods and
-RuntimeClasses whose handler the nodes they may land on have not loaded.
+RuntimeClasses whose handler the nodes they may land on have not loaded, or that
+a RuntimePolicy forbids. It warns of what a new RuntimePolicy would deny and of
+what still uses a RuntimeClass that is deleted, and keeps the policies' status.
 
 It is ready (/readyz) once it knows the nodes. Until then it lets everything
 pass, and says so.
@@ -58,14 +60,14 @@ type serveOptions struct {
 	hosts         []string
 	injectCA      string
 	logFormat     string
-	classMissing  string
-	maxAction     string
+	podsScope     string
+	exempt        []string
 	shutdownDelay time.Duration
-	inventory     inventory.Options
+	gate          gateFlags
 }
 
 func newServeCommand() *cobra.Command {
-	o := &serveOptions{cluster: genericclioptions.NewConfigFlags(false), inventory: inventory.DefaultOptions}
+	o := &serveOptions{cluster: genericclioptions.NewConfigFlags(false)}
 	cmd := &cobra.Command{
 		Use:     "serve",
 		Short:   "Serve the validating admission webhook",
@@ -87,11 +89,10 @@ func newServeCommand() *cobra.Command {
 	flags.StringSliceVar(&o.hosts, "self-signed-host", []string{"localhost", "127.0.0.1"}, "host names and IP addresses of the self-signed certificate")
 	flags.StringVar(&o.injectCA, "inject-ca", "", "name of the ValidatingWebhookConfiguration that is to trust the self-signed certificate")
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
-	flags.StringVar(&o.classMissing, "runtimeclass-missing", webhook.Warn.String(), "what to do about a RuntimeClass whose handler no node has loaded: Warn or Deny")
-	flags.StringVar(&o.maxAction, "max-action", webhook.Deny.String(), "strictest action on anything: Deny, Warn or Audit (to roll out step by step)")
+	flags.StringVar(&o.podsScope, "pods-scope", string(webhook.ScopeClass), "Pods that the webhook configuration sends: Class (those that choose a handler or need a feature of one) or All, which policies with allowDefault: false need")
+	flags.StringSliceVar(&o.exempt, "exempt-namespaces", []string{"kube-system", "kube-node-lease", "runtimegate-system"}, "namespaces that the webhook configuration leaves out, so that nothing is said to be enforced there")
 	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM, so that API servers and proxies learn of it")
-	flags.DurationVar(&o.inventory.StaleAfter, "stale-after", o.inventory.StaleAfter, "age at which a NodeRuntime no longer counts")
-	flags.DurationVar(&o.inventory.NodeSettle, "node-settle", o.inventory.NodeSettle, "age of a node below which a handler that it lacks counts as unknown")
+	o.gate.addTo(cmd)
 	return cmd
 }
 
@@ -102,18 +103,14 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
-	if o.inventory.StaleAfter <= 0 || o.inventory.NodeSettle < 0 || o.shutdownDelay < 0 {
-		return errors.New("--stale-after must be above 0, --node-settle and --shutdown-delay not below 0")
+	if o.shutdownDelay < 0 {
+		return errors.New("--shutdown-delay must not be below 0")
 	}
 	options, err := o.managerOptions(log)
 	if err != nil {
 		return err
 	}
-	missing, err := parseAction("--runtimeclass-missing", o.classMissing, webhook.Warn, webhook.Deny)
-	if err != nil {
-		return err
-	}
-	most, err := parseAction("--max-action", o.maxAction, webhook.Deny, webhook.Warn, webhook.Audit)
+	choices, err := o.webhookOptions()
 	if err != nil {
 		return err
 	}
@@ -125,13 +122,17 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("read kubeconfig: %w", err)
 	}
+	// The client's own limit of 5 requests a second would turn denials into
+	// warnings under load, since a class is read live before each. The API server
+	// has limits of its own.
+	restConfig.QPS = -1
 	mgr, err := ctrl.NewManager(restConfig, options)
 	if err != nil {
 		return fmt.Errorf("reach the cluster: %w", err)
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := webhook.Register(ctx, mgr, webhook.Options{Inventory: o.inventory, ClassMissing: missing, MaxAction: most}); err != nil {
+	if err := webhook.Register(ctx, mgr, choices); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
@@ -142,6 +143,19 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	log.Info("Serving", "webhook", o.webhookAddr, "metrics", o.metricsAddr, "health", o.healthAddr)
 	return mgr.Start(delayed(ctx, o.shutdownDelay))
+}
+
+// webhookOptions checks what is chosen of the webhook.
+func (o *serveOptions) webhookOptions() (webhook.Options, error) {
+	choices, err := o.gate.options()
+	if err != nil {
+		return choices, err
+	}
+	choices.Scope, choices.Exempt = webhook.PodsScope(o.podsScope), o.exempt
+	if choices.Scope != webhook.ScopeClass && choices.Scope != webhook.ScopeAll {
+		return choices, fmt.Errorf("--pods-scope %q: want %s or %s", o.podsScope, webhook.ScopeClass, webhook.ScopeAll)
+	}
+	return choices, nil
 }
 
 // managerOptions checks the addresses and makes of them what the manager takes.

@@ -17,7 +17,7 @@ import (
 )
 
 // paths are what the API server calls.
-var paths = []string{"/validate-pods", "/validate-runtimeclasses"}
+var paths = []string{"/validate-pods", "/validate-workloads", "/validate-runtimeclasses", "/validate-runtimepolicies"}
 
 // insecure takes any certificate: these tests are about what is answered.
 var insecure = &http.Client{

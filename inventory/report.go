@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,8 +124,8 @@ func summarize(spec *v1alpha1.NodeRuntimeSpec) *v1alpha1.Summary {
 		names = append(names, spec.Handlers[i].Name)
 	}
 	for i := range spec.Findings {
-		if spec.Findings[i].Severity != v1alpha1.SeverityInfo {
-			codes = append(codes, spec.Findings[i].Code)
+		if f := &spec.Findings[i]; f.Severity != v1alpha1.SeverityInfo && !slices.Contains(codes, f.Code) {
+			codes = append(codes, f.Code)
 		}
 	}
 	return &v1alpha1.Summary{

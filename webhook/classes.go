@@ -11,15 +11,17 @@ import (
 )
 
 // A ClassReviewer reviews RuntimeClasses as they are created, and as their
-// scheduling changes (the handler never does).
+// scheduling changes (the handler never does), and as they are deleted.
 type ClassReviewer struct {
 	Gate *Gate
+	// Live lists what may still use a class.
+	Live Lister
 	// Decided is told of each verdict.
 	Decided func(Verdict)
 }
 
 // Review implements Reviewer.
-func (r *ClassReviewer) Review(_ context.Context, req *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error) {
+func (r *ClassReviewer) Review(ctx context.Context, req *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error) {
 	if err := wantKind(req, nodev1.SchemeGroupVersion.WithKind("RuntimeClass")); err != nil {
 		return nil, err
 	}
@@ -30,6 +32,8 @@ func (r *ClassReviewer) Review(_ context.Context, req *admissionv1.AdmissionRequ
 		if err := json.Unmarshal(req.OldObject.Raw, old); err != nil {
 			return nil, fmt.Errorf("decode old RuntimeClass %q: %w", req.Name, err)
 		}
+	case admissionv1.Delete:
+		return r.reviewDeletion(ctx, req)
 	default:
 		return &admissionv1.AdmissionResponse{Allowed: true}, nil
 	}

@@ -83,11 +83,13 @@ func JudgePod(pod PodFacts) Verdict {
 				verdict.add(s.forbidDefault(policy, pod.Rules.Action(Forbidden)))
 			}
 		} else if policy := pod.Rules.Forbids(ask.Handler); policy != nil {
-			verdict.add(s.forbid(ask, policy, pod.Rules.Action(Forbidden)))
+			forbidden := s.forbid(ask, policy, pod.Rules.Action(Forbidden))
+			forbidden.Handler = ask.Handler
+			verdict.add(forbidden)
 		}
 		for _, condition := range ask.conditions() {
 			finding := s.tell(condition, ask)
-			finding.Action = pod.Rules.Action(condition)
+			finding.Action, finding.Handler = pod.Rules.Action(condition), ask.Handler
 			// The annotation means nothing to CRI-O: what it asks for may not be
 			// needed at all.
 			if pod.Lenient != Strict || ask.Handler == UntrustedHandler && ask.Class == "" {

@@ -64,6 +64,14 @@ func finding(condition Condition, point part, rest ...part) *Finding {
 		if len(p) > 0 {
 			detail += "; " + p[0]
 		}
+	}
+	return &Finding{Condition: condition, Message: fit(message, rest...), Detail: detail}
+}
+
+// fit adds to a message the parts for which MaxWarning has room, each in the
+// longest wording that fits.
+func fit(message string, rest ...part) string {
+	for _, p := range rest {
 		for _, wording := range p {
 			if len(message)+len("; ")+len(wording) <= MaxWarning {
 				message += "; " + wording
@@ -71,7 +79,7 @@ func finding(condition Condition, point part, rest ...part) *Finding {
 			}
 		}
 	}
-	return &Finding{Condition: condition, Message: message, Detail: detail}
+	return message
 }
 
 // tell makes the finding for a condition: the message says the point first,
@@ -171,7 +179,7 @@ func (a *PodAsk) featureParts(is func(inventory.FeatureCoverage) bool, where str
 func (s subject) forbid(a *PodAsk, policy *Policy, action Action) *Finding {
 	f := finding(Forbidden, append(a.point("is not allowed in this namespace by RuntimePolicy %q", policy.Name), a.point("is not allowed in this namespace")...),
 		policy.choice("allowed: ", "it allows no handler"))
-	f.Action = action
+	f.Action, f.Policy = action, policy.Name
 	return f
 }
 
@@ -182,7 +190,7 @@ func (s subject) forbidDefault(policy *Policy, action Action) *Finding {
 		fmt.Sprintf("a runtimeClassName is required in this namespace by RuntimePolicy %q", policy.Name),
 		"a runtimeClassName is required in this namespace",
 	}, policy.choice("allowed handlers: ", ""))
-	f.Action = action
+	f.Action, f.Policy = action, policy.Name
 	return f
 }
 

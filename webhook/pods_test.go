@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/runtimegate/runtimegate/inventory"
+	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
 )
 
 // onePlainNode is a cluster whose only node has loaded runc.
@@ -50,6 +51,8 @@ func kindFor(reviewer Reviewer) metav1.GroupVersionKind {
 	switch reviewer.(type) {
 	case *ClassReviewer:
 		return metav1.GroupVersionKind(nodev1.SchemeGroupVersion.WithKind("RuntimeClass"))
+	case *PolicyReviewer:
+		return metav1.GroupVersionKind(v1alpha1.GroupVersion.WithKind("RuntimePolicy"))
 	case *WorkloadReviewer:
 		return metav1.GroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
 	}
@@ -57,7 +60,7 @@ func kindFor(reviewer Reviewer) metav1.GroupVersionKind {
 }
 
 func TestReviewersRefuseOtherKinds(t *testing.T) {
-	for _, reviewer := range []Reviewer{&PodReviewer{}, &ClassReviewer{}, &WorkloadReviewer{}} {
+	for _, reviewer := range []Reviewer{&PodReviewer{}, &ClassReviewer{}, &WorkloadReviewer{}, &PolicyReviewer{}} {
 		_, err := reviewer.Review(context.Background(), &admissionv1.AdmissionRequest{
 			Operation: admissionv1.Create, Kind: metav1.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}})
 		if err == nil || !strings.Contains(err.Error(), "got apps/v1beta1, Kind=Deployment") {
@@ -158,7 +161,7 @@ func TestPodReviewer(t *testing.T) {
 
 func TestClassReviewer(t *testing.T) {
 	gate := &Gate{Rules: noRules, MaxAction: Deny, Index: onePlainNode(), ClassMissing: Warn, Now: func() time.Time { return reportNow }}
-	reviewer := &ClassReviewer{Gate: gate, Decided: func(Verdict) {}}
+	reviewer := &ClassReviewer{Gate: gate, Live: &apiServer{}, Decided: func(Verdict) {}}
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Handler: "nvidia"}
 	selecting := class.DeepCopy()
 	selecting.Scheduling = &nodev1.Scheduling{NodeSelector: map[string]string{"pool": "gpu"}}

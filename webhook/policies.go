@@ -3,6 +3,8 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -50,15 +52,17 @@ func (p *policies) remove(name string) {
 	delete(p.byName, name)
 }
 
+// all returns all policies that are enforced, in no order.
+func (p *policies) all() []*Policy {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return slices.Collect(maps.Values(p.byName))
+}
+
 // rules returns the rules of a namespace. Without policies nobody asks for the
 // namespace.
 func (p *policies) rules(ctx context.Context, namespace string) (Rules, error) {
-	p.mu.RLock()
-	all := make([]*Policy, 0, len(p.byName))
-	for _, policy := range p.byName {
-		all = append(all, policy)
-	}
-	p.mu.RUnlock()
+	all := p.all()
 	if len(all) == 0 {
 		return Rules{}, nil
 	}
@@ -102,6 +106,13 @@ func namespaceObject() *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	return object
+}
+
+// namespaceList is what is asked for of all namespaces.
+func namespaceList() *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+	return list
 }
 
 // namespaceLabels finds the labels of a namespace in the cache, and asks the

@@ -21,6 +21,7 @@ const (
 	PodsPath      = "/validate-pods"
 	WorkloadsPath = "/validate-workloads"
 	ClassesPath   = "/validate-runtimeclasses"
+	PoliciesPath  = "/validate-runtimepolicies"
 )
 
 // Options are what an admin chooses of the webhook.
@@ -31,6 +32,10 @@ type Options struct {
 	ClassMissing Action
 	// MaxAction caps every action: Deny, Warn or Audit.
 	MaxAction Action
+	// Scope and Exempt are what the webhook's configuration says: which Pods are
+	// sent, and the namespaces of which none is.
+	Scope  PodsScope
+	Exempt []string
 }
 
 // Register adds the webhook and what feeds it to a manager. The manager is
@@ -79,10 +84,14 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 		ClassMissing: o.ClassMissing,
 		MaxAction:    o.MaxAction,
 	}
+	namespaces := namespacesOf(mgr.GetCache())
 	reviewers := map[string]Reviewer{
 		PodsPath:      &PodReviewer{Gate: gate, Decided: count("pods")},
 		WorkloadsPath: &WorkloadReviewer{Gate: gate, Decided: count("workloads")},
-		ClassesPath:   &ClassReviewer{Gate: gate, Decided: count("runtimeclasses")},
+		ClassesPath:   &ClassReviewer{Gate: gate, Live: mgr.GetAPIReader(), Decided: count("runtimeclasses")},
+		PoliciesPath: &PolicyReviewer{
+			Gate: gate, Policies: rules.all, Namespaces: namespaces, Live: mgr.GetAPIReader(), Scope: o.Scope, Exempt: o.Exempt,
+		},
 	}
 	for path, reviewer := range reviewers {
 		mgr.GetWebhookServer().Register(path, &reviewHandler{
@@ -91,5 +100,6 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 			log:      mgr.GetLogger().WithName("webhook").WithValues("path", path),
 		})
 	}
-	return nil
+	status := &policyStatus{client: mgr.GetClient(), namespaces: namespaces, scope: o.Scope, exempt: o.Exempt, maxAction: o.MaxAction}
+	return status.register(mgr)
 }

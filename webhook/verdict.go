@@ -16,6 +16,11 @@ const MaxWarning = 256
 type Finding struct {
 	Condition Condition
 	Action    Action
+	// Handler is the one that the condition is about; empty: the default handler,
+	// or none that is known.
+	Handler string
+	// Policy is the RuntimePolicy that forbids it, if one does.
+	Policy string
 	// Message is one line for people, MaxWarning bytes at most.
 	Message string
 	// Detail holds all that the message has no room for.

@@ -1,6 +1,6 @@
 // Package configdiff compares package config with real builds of containerd:
 // for generated configurations both must give the same answer.
 //
-// The containerd of each class of versions has a module of its own in a folder
-// here, since a module can require one version of containerd only.
+// The containerd of each class of versions has a module of its own in
+// ../containerd, since a module can require one version of containerd only.
 package configdiff

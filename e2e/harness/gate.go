@@ -144,3 +144,9 @@ func freePorts(n int) ([]string, error) {
 	}
 	return nil, fmt.Errorf("found no %d free ports", n)
 }
+
+// StartReporter starts the agent that reports a node.
+func (c *Cluster) StartReporter(node string, args ...string) (*Process, error) {
+	args = append([]string{"report", "--kubeconfig=" + c.Kubeconfig(), "--node=" + node, "--log-format=text"}, args...)
+	return c.background("reporter", exec.Command(c.program("runtimegate"), args...))
+}

@@ -262,9 +262,31 @@ type Finding struct {
 	Message string `json:"message"`
 }
 
-// FindingDumpNotProof is the code of a finding that says that a handler absent
-// from the list may be loaded all the same.
-const FindingDumpNotProof = "DumpNotProof"
+// Codes of findings of the reporter's own. The others are those that package
+// config has for configuration files.
+const (
+	// FindingDumpNotProof: a handler absent from the list may be loaded all the
+	// same.
+	FindingDumpNotProof = "DumpNotProof"
+	// FindingDefaultBroken: the default handler is not loaded or can't start, so
+	// that every Pod of the node without a RuntimeClass fails.
+	FindingDefaultBroken = "DefaultBroken"
+	// FindingBroken: a handler is loaded, and its shim or binary is missing.
+	FindingBroken = "Broken"
+	// FindingExpiring: a handler is loaded, and gone after the next restart of
+	// the runtime.
+	FindingExpiring = "Expiring"
+	// FindingRestartPending: the files have what the runtime has not loaded.
+	FindingRestartPending = "RestartPending"
+	// FindingNextUnknown: the runtime's files can't be read.
+	FindingNextUnknown = "NextUnknown"
+	// FindingUnnameable: a handler is loaded whose name no RuntimeClass can have
+	// and no NodeRuntime can hold.
+	FindingUnnameable = "UnnameableHandler"
+	// FindingRuntimeUnreachable: the runtime does not answer; all else is what it
+	// said before.
+	FindingRuntimeUnreachable = "RuntimeUnreachable"
+)
 
 // Severity is how much harm a finding does.
 //

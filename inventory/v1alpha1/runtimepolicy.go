@@ -14,6 +14,7 @@ import (
 // +kubebuilder:resource:scope=Cluster,categories=runtimegate
 // +kubebuilder:printcolumn:name="NAMESPACES",type=integer,JSONPath=`.status.matchedNamespaces`,description="Number of namespaces that it selects"
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="REASON",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
 type RuntimePolicy struct {
 	metav1.TypeMeta `json:",inline"`
@@ -43,6 +44,7 @@ type RuntimePolicyList struct {
 // RuntimePolicySpec is what an admin wants of some namespaces.
 type RuntimePolicySpec struct {
 	// namespaceSelector picks the namespaces by label; an empty one picks all.
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In','NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists','DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="matchExpressions: In and NotIn need values, Exists and DoesNotExist take none, and there is no other operator"
 	// +required
 	NamespaceSelector metav1.LabelSelector `json:"namespaceSelector"`
 

@@ -1,4 +1,6 @@
-// Command build builds the programs that the tests and the demo run.
+// Command build builds the programs that the tests and the demo run. Its
+// arguments are sets of further ones: "containerd" for the real containerds, which
+// only tests run.
 package main
 
 import (
@@ -14,7 +16,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if _, err := build.All(ctx, os.Stdout); err != nil {
+	if _, err := build.All(ctx, os.Stdout, os.Args[1:]...); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}

@@ -1,4 +1,4 @@
-module github.com/runtimegate/runtimegate/e2e/configdiff/containerd-2.4
+module github.com/runtimegate/runtimegate/e2e/containerd/2.4
 
 go 1.26.6
 

@@ -1,4 +1,4 @@
-module github.com/runtimegate/runtimegate/e2e/configdiff/containerd-1.7
+module github.com/runtimegate/runtimegate/e2e/containerd/1.7
 
 go 1.26.0
 

@@ -1,0 +1,192 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runtimegate/runtimegate/config"
+	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
+)
+
+// A fakeNode is a node with its API server.
+type fakeNode struct {
+	loaded  *config.Status // nil: the runtime does not answer
+	refused bool           // the API server takes nothing
+	started time.Time
+	written []string
+	last    *v1alpha1.NodeRuntime
+}
+
+func (f *fakeNode) agent() *Agent {
+	return &Agent{
+		Node: "n",
+		Observe: func(context.Context) (*Observation, error) {
+			if f.loaded == nil {
+				return nil, errors.New("connection refused")
+			}
+			return &Observation{Loaded: f.loaded, Next: &config.Result{Daemon: config.DaemonAnswer{State: config.Running, CRI: f.loaded.CRI}}, At: time.Now()}, nil
+		},
+		Publish: func(_ context.Context, r *v1alpha1.NodeRuntime) error {
+			if f.refused {
+				return errors.New("refused")
+			}
+			f.last = r.DeepCopy()
+			line := fmt.Sprintf("%s %s", time.Since(f.started).Round(time.Second), r.Spec.Summary.Handlers)
+			if found := r.Spec.Summary.Findings; found != "" {
+				line += " " + found
+			}
+			f.written = append(f.written, line)
+			return nil
+		},
+		Log: logr.Discard(),
+	}
+}
+
+// run lets the agent run in a bubble of its own time while steps play.
+func run(t *testing.T, f *fakeNode, change func(*Agent), steps func()) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f.started = time.Now()
+		agent := f.agent()
+		if change != nil {
+			change(agent)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { agent.Run(ctx); close(ended) }()
+		steps()
+		synctest.Wait()
+		cancel()
+		<-ended
+	})
+}
+
+func check(t *testing.T, f *fakeNode, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, f.written); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+}
+
+func TestAgentWritesOnlyChanges(t *testing.T) {
+	f := &fakeNode{loaded: loadedWith("runc")}
+	run(t, f, nil, func() {
+		time.Sleep(3*time.Minute - time.Second) // between two looks
+		f.loaded = loadedWith("nvidia", "runc")
+		time.Sleep(16 * time.Second)
+	})
+	check(t, f, "0s runc", "3m0s nvidia,runc")
+}
+
+func TestAgentRenews(t *testing.T) {
+	f := &fakeNode{loaded: loadedWith("runc")}
+	run(t, f, nil, func() { time.Sleep(time.Hour) })
+	// An hour has 10 to 15 heartbeats of 4 to 6 minutes, rounded up to a poll.
+	if n := len(f.written); n < 9 || n > 16 {
+		t.Errorf("%d writes: %q", n, f.written)
+	}
+	if f.last.Spec.ObservedAt != f.last.Spec.RenewedAt {
+		t.Errorf("observed at %s, renewed at %s", f.last.Spec.ObservedAt, f.last.Spec.RenewedAt)
+	}
+}
+
+func TestAgentKeepsTheListOfASilentRuntime(t *testing.T) {
+	f := &fakeNode{loaded: loadedWith("nvidia", "runc")}
+	run(t, f, nil, func() {
+		time.Sleep(time.Second)
+		f.loaded = nil // from the look at 15 s on
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		spec := &f.last.Spec
+		if age := spec.RenewedAt.Sub(spec.ObservedAt.Time); age < 4*time.Minute {
+			t.Errorf("the list is as of %s before it was renewed", age)
+		}
+		if !strings.Contains(spec.Findings[0].Message, "connection refused") || len(spec.Handlers) != 2 {
+			t.Errorf("spec %+v", spec)
+		}
+		f.loaded = loadedWith("nvidia", "runc")
+		time.Sleep(16 * time.Second)
+	})
+	if len(f.written) < 4 {
+		t.Fatalf("written %q", f.written)
+	}
+	if got := f.written[:2]; got[0] != "0s nvidia,runc" || got[1] != "30s nvidia,runc RuntimeUnreachable" {
+		t.Errorf("written %q", got)
+	}
+	if got := f.written[len(f.written)-1]; !strings.HasSuffix(got, " nvidia,runc") {
+		t.Errorf("at last %q", got)
+	}
+}
+
+func TestAgentSaysNothingOfARestart(t *testing.T) {
+	f := &fakeNode{loaded: loadedWith("runc")}
+	run(t, f, nil, func() {
+		time.Sleep(time.Second)
+		was := f.loaded
+		f.loaded = nil
+		time.Sleep(15 * time.Second) // one look
+		f.loaded = was
+		time.Sleep(time.Minute)
+	})
+	check(t, f, "0s runc")
+}
+
+func TestAgentThatStartsWithASilentRuntime(t *testing.T) {
+	f := &fakeNode{}
+	run(t, f, nil, func() { time.Sleep(time.Minute) })
+	check(t, f)
+
+	var before *v1alpha1.NodeRuntime
+	synctest.Test(t, func(t *testing.T) {
+		report, err := FromStatus(&Observation{Loaded: loadedWith("kata", "runc"), NextUnknown: "because", At: time.Now()}, "n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		before = report
+	})
+	f = &fakeNode{}
+	run(t, f, func(a *Agent) { a.Published = before }, func() { time.Sleep(time.Minute) })
+	check(t, f, "15s kata,runc RuntimeUnreachable,NextUnknown")
+}
+
+func TestAgentTakesOverWhatIsPublished(t *testing.T) {
+	f := &fakeNode{loaded: loadedWith("runc")}
+	run(t, f, nil, func() { time.Sleep(time.Second) })
+	f.written = nil
+	run(t, f, func(a *Agent) { a.Published = f.last }, func() { time.Sleep(time.Minute) })
+	check(t, f)
+}
+
+func TestAgentTriesAgain(t *testing.T) {
+	f := &fakeNode{loaded: loadedWith("runc"), refused: true}
+	run(t, f, nil, func() {
+		time.Sleep(20 * time.Second)
+		f.refused = false
+		time.Sleep(time.Minute)
+	})
+	check(t, f, "30s runc")
+}
+
+func TestAgentFollowsHints(t *testing.T) {
+	f := &fakeNode{loaded: loadedWith("runc")}
+	var hints chan struct{}
+	run(t, f, func(a *Agent) {
+		hints = make(chan struct{}, 1) // of the bubble
+		a.Hints = hints
+	}, func() {
+		time.Sleep(5 * time.Second)
+		hints <- struct{}{}
+		time.Sleep(500 * time.Millisecond)
+		f.loaded = loadedWith("kata", "runc") // while it settles
+		time.Sleep(time.Second)
+	})
+	check(t, f, "0s runc", "6s kata,runc")
+}

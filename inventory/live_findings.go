@@ -1,0 +1,210 @@
+package inventory
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/runtimegate/runtimegate/config"
+	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
+)
+
+// findings are what is wrong or about to go wrong, the most severe first, no
+// more than a NodeRuntime holds.
+func (l *live) findings() []v1alpha1.Finding {
+	l.defaultHandler()
+	for _, h := range l.Loaded.Handlers {
+		if nameable(h.Name) {
+			l.programs(h)
+		}
+	}
+	switch {
+	case l.spec.Next == nil:
+		l.add(v1alpha1.FindingNextUnknown, v1alpha1.SeverityWarning, config.Place{}, "",
+			"what the next start of the runtime loads is not known: %s", l.NextUnknown)
+	case l.Next.Daemon.State == config.Running:
+		l.expiring()
+		l.pending()
+	}
+	l.ofFiles()
+	slices.SortStableFunc(l.found, func(a, b v1alpha1.Finding) int {
+		return cmp.Or(cmp.Compare(severityRank(a.Severity), severityRank(b.Severity)), cmp.Compare(codeRank(a.Code), codeRank(b.Code)),
+			strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Handler, b.Handler), strings.Compare(a.Code, b.Code))
+	})
+	l.found = slices.Compact(l.found)
+	return l.found[:min(len(l.found), v1alpha1.MaxFindings)]
+}
+
+func severityRank(s v1alpha1.Severity) int {
+	return slices.Index([]v1alpha1.Severity{v1alpha1.SeverityError, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo}, s)
+}
+
+// codeRank puts what concerns all Pods of the node before what concerns one
+// handler, and what is now before what will be.
+func codeRank(code string) int {
+	order := []string{
+		v1alpha1.FindingDefaultBroken, config.CodeDaemonWillNotStart, config.CodeCRIDisabled, config.CodeDefaultMissing,
+		v1alpha1.FindingBroken, v1alpha1.FindingExpiring, v1alpha1.FindingRestartPending,
+	}
+	if i := slices.Index(order, code); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+func (l *live) add(code string, severity v1alpha1.Severity, at config.Place, handler, format string, args ...any) {
+	if !nameable(handler) {
+		handler = ""
+	}
+	l.found = append(l.found, v1alpha1.Finding{
+		Code: code, Severity: severity, File: cut(at.File, 4096), Line: int32(min(max(at.Line, 0), math.MaxInt32)),
+		Handler: handler, Message: cut(oneLine(fmt.Sprintf(format, args...)), v1alpha1.MaxMessage),
+	})
+}
+
+// oneLine takes line breaks out, which a runtime's error may have.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+}
+
+const wholeNode = "every Pod of this node without a RuntimeClass fails, those of the system too"
+
+// defaultHandler reports a default handler that is not loaded.
+func (l *live) defaultHandler() {
+	name := l.Loaded.DefaultHandler
+	if _, ok := l.Loaded.Handler(name); ok || name == "" {
+		return
+	}
+	l.add(v1alpha1.FindingDefaultBroken, v1alpha1.SeverityError, config.Place{}, name,
+		"the default handler %q is not loaded: %s; define it, or make one that is loaded the default", name, wholeNode)
+}
+
+// programs reports a loaded handler that can't start a sandbox.
+func (l *live) programs(h config.Handler) {
+	code, severity, all := v1alpha1.FindingBroken, v1alpha1.SeverityWarning, ""
+	if h.Name == l.Loaded.DefaultHandler {
+		code, severity, all = v1alpha1.FindingDefaultBroken, v1alpha1.SeverityError, "; it is the default handler: "+wholeNode
+	}
+	at := config.Place{}
+	if file := l.report(h.Name); file != nil {
+		at = origin(file)
+	}
+	if l.typeless(h) {
+		l.add(code, severity, at, h.Name, "handler %q has no runtime_type: none of its Pods can start%s; set runtime_type", h.Name, all)
+		return
+	}
+	for _, f := range l.runnability(h).Findings(h, false) {
+		l.add(code, severity, at, h.Name, "%s%s; %s", f.Message, all, f.Fix)
+	}
+}
+
+// expiring reports what is loaded and gone after the next restart.
+func (l *live) expiring() {
+	for _, h := range l.spec.Handlers {
+		if slices.Contains(l.spec.Next.Handlers, h.Name) {
+			continue
+		}
+		at, why := l.lost(h.Name)
+		radius := ""
+		if h.Name == l.Loaded.DefaultHandler {
+			radius = ", the default of this node,"
+		}
+		l.add(v1alpha1.FindingExpiring, v1alpha1.SeverityError, at, h.Name,
+			"handler %q%s is loaded, but the next restart of %s takes it away: %s", h.Name, radius, l.Loaded.RuntimeName, why)
+	}
+}
+
+// lost says what takes a handler away from the next start, and where.
+func (l *live) lost(name string) (config.Place, string) {
+	file := l.report(name)
+	if file == nil || len(file.Origins) == 0 {
+		return config.Place{}, "no file defines it any more; write it again (for an installer such as the NVIDIA toolkit: let its DaemonSet do so) before the node reboots"
+	}
+	for _, o := range slices.Backward(file.Origins) {
+		if o.Why == "" {
+			continue
+		}
+		at := config.Place{File: o.File, Line: o.Line}
+		if o.By != nil {
+			at = *o.By
+		}
+		return at, o.Why + "; mend the files before the node reboots"
+	}
+	return origin(file), "see the other findings, and mend the files before the node reboots"
+}
+
+// pending reports what the files have and the runtime has not loaded.
+func (l *live) pending() {
+	next := &l.Next.Daemon.CRI
+	for _, h := range next.Handlers {
+		at := config.Place{}
+		if file := l.report(h.Name); file != nil {
+			at = origin(file)
+		}
+		loaded, ok := l.Loaded.Handler(h.Name)
+		switch {
+		case !ok:
+			l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, at, h.Name,
+				"handler %q is defined, but %s has not loaded it: restart %s", h.Name, l.Loaded.RuntimeName, l.Loaded.RuntimeName)
+		case l.Loaded.RuntimeName == config.Containerd && loaded != h:
+			// Other runtimes don't tell all of this.
+			l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, at, h.Name,
+				"handler %q is loaded with %s, its files now say %s: restart %s", h.Name, settings(loaded), settings(h), l.Loaded.RuntimeName)
+		}
+	}
+	if now, then := l.Loaded.DefaultHandler, next.DefaultHandler; now != "" && then != "" && now != then {
+		l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, config.Place{}, then,
+			"the next restart of %s makes %q the default handler in place of %q", l.Loaded.RuntimeName, then, now)
+	}
+}
+
+// settings are what decides what a handler starts.
+func settings(h config.Handler) string {
+	var all []string
+	for _, s := range [][2]string{{"runtime_type", h.RuntimeType}, {"runtime_path", h.RuntimePath}, {"BinaryName", h.BinaryName}} {
+		if s[1] != "" {
+			all = append(all, fmt.Sprintf("%s %q", s[0], s[1]))
+		}
+	}
+	if len(all) == 0 {
+		return "no runtime_type"
+	}
+	return strings.Join(all, " and ")
+}
+
+// told are the codes of the loader that say of the next start what Broken says
+// of the running runtime.
+var told = []string{
+	config.CodeShimNotFound, config.CodeShimNotExecutable, config.CodeBinaryNotFound, config.CodeBinaryNotExecutable, config.CodeRuntimeTypeEmpty,
+}
+
+// ofFiles takes over the loader's findings from Warning upwards.
+func (l *live) ofFiles() {
+	if l.Next == nil {
+		return
+	}
+	broken := map[string]bool{}
+	for _, f := range l.found {
+		if f.Code == v1alpha1.FindingBroken || f.Code == v1alpha1.FindingDefaultBroken {
+			broken[f.Handler] = true
+		}
+	}
+	grave := false
+	for _, f := range l.Next.Findings {
+		if f.Severity == config.Info || broken[f.Handler] && slices.Contains(told, f.Code) {
+			continue
+		}
+		grave = grave || f.Severity == config.Error
+		text := f.Message
+		if f.Fix != "" {
+			text += "; " + f.Fix
+		}
+		l.add(f.Code, v1alpha1.Severity(f.Severity), config.Place{File: f.File, Line: f.Line}, f.Handler, "%s", text)
+	}
+	if l.Next.Daemon.State != config.Running && !grave {
+		l.add(config.CodeCRIDisabled, v1alpha1.SeverityError, config.Place{}, "",
+			"after the next restart no Pod of this node can start: %s", l.Next.Daemon.Reason)
+	}
+}

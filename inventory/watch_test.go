@@ -1,0 +1,82 @@
+package inventory
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runtimegate/runtimegate/config/hostfs"
+)
+
+func TestFolders(t *testing.T) {
+	o := &Observation{
+		Endpoint: "unix:///run/containerd/containerd.sock",
+		Next: filesOf(t, map[string]string{
+			"config.toml":   "version = 3\nimports = ['conf.d/*.toml', '/opt/*/x.toml', '/etc/nvidia/*.toml']\n",
+			"conf.d/a.toml": "version = 3\n",
+		}),
+	}
+	want := []string{"/etc/containerd", "/etc/containerd/conf.d", "/etc/nvidia", "/run/containerd"}
+	if diff := cmp.Diff(want, o.Folders()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWatcher(t *testing.T) {
+	root := t.TempDir()
+	outside := t.TempDir()
+	for _, dir := range []string{"a", "b"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/b", filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(root, "out")); err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.OpenRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	w, err := NewWatcher(hostfs.New(host.FS()), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	hinted := func(file string) bool {
+		t.Helper()
+		select {
+		case <-w.Hints:
+		default:
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-w.Hints:
+			return true
+		case <-time.After(200 * time.Millisecond):
+			return false
+		}
+	}
+	w.Watch([]string{"/a", "/none", "/link", "/out"})
+	if !hinted(filepath.Join(root, "a/1")) {
+		t.Error("no hint of a new file")
+	}
+	if !hinted(filepath.Join(root, "b/1")) {
+		t.Error("no hint of a new file behind a link inside the root")
+	}
+	if hinted(filepath.Join(outside, "1")) {
+		t.Error("a link led out of the root")
+	}
+	w.Watch([]string{"/b"})
+	if hinted(filepath.Join(root, "a/2")) {
+		t.Error("a hint of a folder that is no longer watched")
+	}
+}

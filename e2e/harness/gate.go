@@ -69,13 +69,16 @@ func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string, args ...str
 	if _, err := c.Must(ctx, manifest, "kubectl", "apply", "-f", "-"); err != nil {
 		return nil, err
 	}
-	args = append([]string{
+	flags := []string{
 		"serve", "--kubeconfig=" + kubeconfig, "--log-format=text",
 		"--webhook-bind-address=" + g.Webhook, "--health-probe-bind-address=" + g.Health, "--metrics-bind-address=0",
 		"--self-signed", "--self-signed-host=127.0.0.1", "--inject-ca=" + configuration,
 		"--node-settle=0s", // all nodes here are seconds old
-	}, args...)
-	g.Process, err = c.background("runtimegate", exec.Command(c.program("runtimegate"), args...))
+	}
+	if c.Scope != ScopeHandlers {
+		flags = append(flags, "--pods-scope="+string(c.Scope))
+	}
+	g.Process, err = c.background("runtimegate", exec.Command(c.program("runtimegate"), append(flags, args...)...))
 	return g, err
 }
 

@@ -46,9 +46,11 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// startCluster starts a cluster for one test.
+// startCluster starts a cluster for one test, which runs beside others from here
+// on: a control plane spends much of its start waiting.
 func startCluster(t *testing.T) *harness.Cluster {
 	t.Helper()
+	t.Parallel()
 	c, err := harness.StartCluster(interrupted, bin, t.TempDir())
 	if err != nil {
 		t.Fatal(err)

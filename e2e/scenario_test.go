@@ -24,7 +24,6 @@ func TestScenarios(t *testing.T) {
 		s, err := harness.LoadScenario(filepath.Dir(file))
 		must(t, err)
 		t.Run(filepath.Base(s.Dir), func(t *testing.T) {
-			t.Parallel()
 			t.Log(s.About)
 			c := startCluster(t)
 			must(t, s.SetUp(interrupted, c, root))

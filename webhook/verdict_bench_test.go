@@ -1,0 +1,72 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/runtimegate/runtimegate/inventory"
+)
+
+// BenchmarkVerdict judges Pods by clusters in which a tenth of the nodes have the
+// handler, from the decoded Pod on and as a whole review, in ratio to which the
+// floor is the decoding of the Pod alone.
+func BenchmarkVerdict(b *testing.B) {
+	handlers := map[string]string{"allow": "runc", "warn": "nvidia", "deny": "nvidia-typo"}
+	for _, size := range []int{100, 5000} {
+		index := inventory.NewIndex(inventory.DefaultOptions)
+		for i := range size {
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+				Name:              fmt.Sprintf("node-%04d", i),
+				Labels:            map[string]string{corev1.LabelOSStable: "linux"},
+				CreationTimestamp: metav1.NewTime(reportNow.Add(-time.Hour)),
+			}}
+			node.Status.RuntimeHandlers = []corev1.NodeRuntimeHandler{{Name: ""}, {Name: "runc"}}
+			if i%10 == 0 {
+				node.Status.RuntimeHandlers = append(node.Status.RuntimeHandlers, corev1.NodeRuntimeHandler{Name: "nvidia"})
+			}
+			index.SetNode(node)
+		}
+		find := func(_ context.Context, name string) (*nodev1.RuntimeClass, error) {
+			return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Handler: handlers[name]}, nil
+		}
+		gate := &Gate{Index: index, Class: find, LiveClass: find, Rules: noRules, MaxAction: Deny, Now: func() time.Time { return reportNow }}
+		reviewer := &PodReviewer{Gate: gate, Decided: func(Verdict) {}}
+		for _, class := range []string{"allow", "warn", "deny"} {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{RuntimeClassName: &class, Containers: []corev1.Container{{Name: "main", Image: "main"}}}}
+			raw, err := json.Marshal(pod)
+			if err != nil {
+				b.Fatal(err)
+			}
+			request := &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Kind: kindFor(reviewer)}
+			request.Object.Raw = raw
+			b.Run(fmt.Sprintf("%s/%d nodes/verdict", class, size), func(b *testing.B) {
+				for b.Loop() {
+					gate.Pod(b.Context(), "default", pod)
+				}
+			})
+			b.Run(fmt.Sprintf("%s/%d nodes/review", class, size), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := reviewer.Review(b.Context(), request); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+	b.Run("floor", func(b *testing.B) {
+		raw := []byte(`{"spec": {"runtimeClassName": "allow", "containers": [{"name": "main", "image": "main"}]}}`)
+		for b.Loop() {
+			if err := json.Unmarshal(raw, &corev1.Pod{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -72,7 +72,7 @@ func ask(p *pair) answer {
 	return answer{
 		sure:    lacking.Candidates() == 1,
 		maybe:   silent.Candidates() == 1,
-		tainted: silent.Tainted.Count == 1,
+		tainted: silent.MaybeTainted.Count == 1,
 		small:   silent.TooSmall.Count == 1,
 	}
 }

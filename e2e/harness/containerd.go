@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -74,6 +75,11 @@ func (c *Containerd) Remove(name string) error { return os.Remove(filepath.Join(
 
 // Launch starts containerd and does not wait for it.
 func (c *Containerd) Launch() (err error) {
+	if signal.Ignored(syscall.SIGHUP) {
+		// As under nohup. A program that it starts would ignore it, too, but not
+		// if the signal is caught here.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	cmd := exec.Command(c.program, "--config", filepath.Join(c.Dir, "etc/containerd/config.toml"))
 	cmd.Dir = c.Dir
 	cmd.Env = []string{"PATH=" + filepath.Join(c.Dir, "usr/bin"), "HOME=" + c.Dir, "TMPDIR=" + os.TempDir()}

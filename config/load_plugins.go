@@ -41,7 +41,10 @@ func decodePlugin2(rt Runtime, plugins map[string]any, name string, spans []span
 	if err != nil {
 		return nil, failPlain(crashOnDate(rt, err))
 	}
-	return v, nil
+	if rt.hasOldTOML() && name == runtimeCRI {
+		err = crashOnSecondReading(rt, plugins[name])
+	}
+	return v, err
 }
 
 func failPlain(err error) error {

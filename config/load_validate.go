@@ -247,6 +247,9 @@ func (l *loader) validate2(out *file2, p plugins2) error {
 	if err := l.needs(out.DisabledPlugins, services2); err != nil {
 		return err
 	}
+	if err := transfer(l.rt, out); err != nil {
+		return err
+	}
 	if err := snapshotter(p.images.Snapshotter, out.ProxyPlugins, out.DisabledPlugins); err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type nodeOptions struct {
 func (o *nodeOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.root, "host-root", "/", "folder that is the node's root; all paths are those inside it")
 	flags.StringVar(&o.config, "config", "", "the runtime's main configuration file (default: by the socket)")
-	flags.StringVar(&o.path, "daemon-path", "", "the runtime's PATH, where shims and OCI runtimes are looked for (default: the usual one of the installation)")
+	flags.StringVar(&o.path, "daemon-path", "", "the runtime's PATH, where shims and OCI runtimes are looked for (default: that of its process where it can be seen, else the usual one)")
 }
 
 // addEndpointFlag is for commands that have no other place for it.

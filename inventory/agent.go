@@ -20,7 +20,7 @@ const (
 	DefaultHeartbeat = 5 * time.Minute
 	// settle is how long an Agent waits after a hint: who writes files writes
 	// several.
-	settle = time.Second
+	settle = 500 * time.Millisecond
 	// publishTimeout bounds one write.
 	publishTimeout = 15 * time.Second
 )
@@ -95,6 +95,7 @@ func (a *Agent) look(ctx context.Context) {
 	}
 	var report *v1alpha1.NodeRuntime
 	if err == nil {
+		a.memory.recall(seen)
 		report, err = FromStatus(seen, a.Node)
 	}
 	a.tell(err, "The runtime does not answer", "reason", cri.ReasonOf(err))

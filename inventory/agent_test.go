@@ -142,7 +142,7 @@ func TestAgentSaysNothingOfARestart(t *testing.T) {
 func TestAgentThatStartsWithASilentRuntime(t *testing.T) {
 	f := &fakeNode{}
 	run(t, f, nil, func() { time.Sleep(time.Minute) })
-	check(t, f)
+	check(t, f, "15s  RuntimeUnreachable")
 
 	var before *v1alpha1.NodeRuntime
 	synctest.Test(t, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestAgentFollowsHints(t *testing.T) {
 	}, func() {
 		time.Sleep(5 * time.Second)
 		hints <- struct{}{}
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(settle / 2)
 		f.loaded = loadedWith("kata", "runc") // while it settles
 		time.Sleep(time.Second)
 	})

@@ -90,6 +90,8 @@ func TestKnowledge(t *testing.T) {
 	fresh, stale := ago(5*time.Minute), ago(16*time.Minute)
 	unproven := report("n", fresh, "runc")
 	unproven.Spec.Findings = []v1alpha1.Finding{{Code: v1alpha1.FindingDumpNotProof}}
+	unconfirmed := report("n", fresh, "nvidia", "runc")
+	unconfirmed.Spec.Findings = []v1alpha1.Finding{{Code: v1alpha1.FindingHandlerUnconfirmed, Handler: "nvidia"}}
 	dump := report("n", fresh, "runc")
 	dump.Spec.Source = v1alpha1.SourceConfigDump
 	dumpWith := report("n", fresh, "nvidia")
@@ -127,6 +129,7 @@ func TestKnowledge(t *testing.T) {
 		{"a clock that is a little ahead", oldNode("n"), report("n", ago(-4*time.Minute), "runc"), Lacks},
 		{"a runtime that no longer answers may come back with more", oldNode("n"), unreachable("n", "runc"), UnknownSilent},
 		{"and is taken to come back with what it had", oldNode("n"), unreachable("n", "nvidia"), Has},
+		{"what CRI-O lists since a reload is not sure", oldNode("n"), unconfirmed, UnknownSilent},
 		{"a node that has settled", oldNode("n", created(ago(10*time.Minute))), report("n", ago(0), "runc"), Lacks},
 	}
 	for _, tt := range tests {

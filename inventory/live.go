@@ -29,6 +29,10 @@ type Observation struct {
 	// Programs are what was found of the loaded handlers' programs; of those
 	// not in it nothing is known.
 	Programs map[string]config.Runnability
+	// Before is what was published last; nil for nothing.
+	Before *v1alpha1.NodeRuntimeSpec
+	// Starts are the starts of the runtime within the last stormTime.
+	Starts []time.Time
 	// At is the time of the answer.
 	At time.Time
 }
@@ -43,8 +47,11 @@ func FromStatus(o *Observation, node string) (*v1alpha1.NodeRuntime, error) {
 	case n == 0:
 		return nil, fmt.Errorf("nothing to publish for node %q: the runtime at %s has loaded no handler", node, o.Endpoint)
 	case n > v1alpha1.MaxHandlers:
-		return nil, fmt.Errorf("nothing to publish for node %q: the runtime at %s has loaded %d handlers, a NodeRuntime holds %d",
-			node, o.Endpoint, n, v1alpha1.MaxHandlers)
+		// A part of them would be taken for all.
+		l.spec.Handlers = nil
+		l.add(v1alpha1.FindingTooManyHandlers, v1alpha1.SeverityError, config.Place{}, "",
+			"%s has loaded %d handlers, and a NodeRuntime holds %d: none is listed, and what this node has counts as unknown; take out those that nobody uses",
+			o.Loaded.RuntimeName, n, v1alpha1.MaxHandlers)
 	}
 	at := metav1.NewTime(o.At).Rfc3339Copy()
 	spec := &l.spec

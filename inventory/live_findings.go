@@ -29,6 +29,7 @@ func (l *live) findings() []v1alpha1.Finding {
 		l.pending()
 	}
 	l.ofFiles()
+	l.history()
 	slices.SortStableFunc(l.found, func(a, b v1alpha1.Finding) int {
 		return cmp.Or(cmp.Compare(severityRank(a.Severity), severityRank(b.Severity)), cmp.Compare(codeRank(a.Code), codeRank(b.Code)),
 			strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Handler, b.Handler), strings.Compare(a.Code, b.Code))
@@ -45,8 +46,8 @@ func severityRank(s v1alpha1.Severity) int {
 // handler, and what is now before what will be.
 func codeRank(code string) int {
 	order := []string{
-		v1alpha1.FindingDefaultBroken, config.CodeDaemonWillNotStart, config.CodeCRIDisabled, config.CodeDefaultMissing,
-		v1alpha1.FindingBroken, v1alpha1.FindingExpiring, v1alpha1.FindingRestartPending,
+		v1alpha1.FindingTooManyHandlers, v1alpha1.FindingDefaultBroken, config.CodeDaemonWillNotStart, config.CodeCRIDisabled, config.CodeDefaultMissing,
+		v1alpha1.FindingHandlerLost, v1alpha1.FindingBroken, v1alpha1.FindingExpiring, v1alpha1.FindingRestartPending,
 	}
 	if i := slices.Index(order, code); i >= 0 {
 		return i
@@ -106,21 +107,22 @@ func (l *live) expiring() {
 		if slices.Contains(l.spec.Next.Handlers, h.Name) {
 			continue
 		}
-		at, why := l.lost(h.Name)
+		at, why, remedy := l.lost(h.Name)
 		radius := ""
 		if h.Name == l.Loaded.DefaultHandler {
 			radius = ", the default of this node,"
 		}
 		l.add(v1alpha1.FindingExpiring, v1alpha1.SeverityError, at, h.Name,
-			"handler %q%s is loaded, but the next restart of %s takes it away: %s", h.Name, radius, l.Loaded.RuntimeName, why)
+			"handler %q%s is loaded, but the next restart of %s takes it away: %s; %s before the node reboots", h.Name, radius, l.Loaded.RuntimeName, why, remedy)
 	}
 }
 
-// lost says what takes a handler away from the next start, and where.
-func (l *live) lost(name string) (config.Place, string) {
+// lost says what keeps a handler from being loaded at a start, where, and what
+// helps.
+func (l *live) lost(name string) (at config.Place, why, remedy string) {
 	file := l.report(name)
 	if file == nil || len(file.Origins) == 0 {
-		return config.Place{}, "no file defines it any more; write it again (for an installer such as the NVIDIA toolkit: let its DaemonSet do so) before the node reboots"
+		return config.Place{}, "no file defines it any more", "write it again (for an installer such as the NVIDIA toolkit: let its DaemonSet do so)"
 	}
 	for _, o := range slices.Backward(file.Origins) {
 		if o.Why == "" {
@@ -130,9 +132,9 @@ func (l *live) lost(name string) (config.Place, string) {
 		if o.By != nil {
 			at = *o.By
 		}
-		return at, o.Why + "; mend the files before the node reboots"
+		return at, o.Why, "mend the files"
 	}
-	return origin(file), "see the other findings, and mend the files before the node reboots"
+	return origin(file), "see the other findings", "mend the files"
 }
 
 // pending reports what the files have and the runtime has not loaded.

@@ -241,8 +241,12 @@ func TestFromStatusBounds(t *testing.T) {
 	for i := range v1alpha1.MaxHandlers {
 		loaded.Handlers = append(loaded.Handlers, config.Handler{Name: fmt.Sprint("z", i), RuntimeType: runcV2})
 	}
-	if _, err := FromStatus(&Observation{Loaded: loaded, At: now}, "n"); err == nil || !strings.Contains(err.Error(), "a NodeRuntime holds 128") {
-		t.Errorf("too many handlers: error %v", err)
+	got, err = FromStatus(&Observation{Loaded: loaded, At: now}, "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := got.Spec.Findings[0]; len(got.Spec.Handlers) > 0 || f.Code != v1alpha1.FindingTooManyHandlers || !strings.Contains(f.Message, "a NodeRuntime holds 128") {
+		t.Errorf("too many handlers: %d are listed, finding %+v", len(got.Spec.Handlers), f)
 	}
 	if _, err := FromStatus(&Observation{Loaded: loadedWith(), At: now}, "n"); err == nil || !strings.Contains(err.Error(), "has loaded no handler") {
 		t.Errorf("no handler: error %v", err)

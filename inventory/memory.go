@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/runtimegate/runtimegate/config"
+	"github.com/runtimegate/runtimegate/inventory/cri"
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
 )
 
@@ -26,6 +28,20 @@ type memory struct {
 	// had no answer since.
 	observed metav1.Time
 	missed   int
+	// starts are the starts of the runtime within the last stormTime, oldest first.
+	starts []time.Time
+}
+
+// recall adds to a look what is known from before.
+func (m *memory) recall(seen *Observation) {
+	if n := len(m.starts); !seen.StartedAt.IsZero() && (n == 0 || !m.starts[n-1].Equal(seen.StartedAt)) {
+		m.starts = append(m.starts, seen.StartedAt)
+	}
+	m.starts = slices.DeleteFunc(m.starts, func(start time.Time) bool { return seen.At.Sub(start) > stormTime })
+	seen.Starts = m.starts
+	if m.published != nil {
+		seen.Before = &m.published.Spec
+	}
 }
 
 // after returns what is to be published after a look that gave a report or
@@ -49,26 +65,56 @@ func (m *memory) after(report *v1alpha1.NodeRuntime, failure error, now time.Tim
 }
 
 // silent is the report of a runtime that does not answer: what it said last,
-// with a finding. Without anything said before there is nothing to report; that
-// is not the same as a runtime without handlers.
+// with findings. Of one that has never answered they are all there is, which is
+// not the same as a runtime without handlers.
 func (m *memory) silent(failure error) *v1alpha1.NodeRuntime {
-	if m.published == nil {
-		return nil
+	report := &v1alpha1.NodeRuntime{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeRuntime"},
+		ObjectMeta: metav1.ObjectMeta{Name: m.node},
+		Spec:       v1alpha1.NodeRuntimeSpec{Source: v1alpha1.SourceCRI},
 	}
-	report := &v1alpha1.NodeRuntime{TypeMeta: m.published.TypeMeta, ObjectMeta: metav1.ObjectMeta{Name: m.node}}
-	m.published.Spec.DeepCopyInto(&report.Spec)
+	if m.published != nil {
+		m.published.Spec.DeepCopyInto(&report.Spec)
+	}
 	if m.missed < silentAfter {
+		if m.published == nil {
+			return nil
+		}
 		return report
 	}
 	spec := &report.Spec
-	spec.Findings = slices.DeleteFunc(spec.Findings, func(f v1alpha1.Finding) bool { return f.Code == v1alpha1.FindingRuntimeUnreachable })
-	spec.Findings = slices.Insert(spec.Findings, 0, v1alpha1.Finding{
-		Code: v1alpha1.FindingRuntimeUnreachable, Severity: v1alpha1.SeverityError,
-		Message: cut(oneLine(fmt.Sprintf("the runtime does not answer; the handlers are those of its last answer: %v", failure)), v1alpha1.MaxMessage),
-	})
+	last := "it has never told what it has loaded"
+	if len(spec.Handlers) > 0 {
+		last = "the handlers are those of its last answer"
+	}
+	said := slices.DeleteFunc(spec.Findings, func(f v1alpha1.Finding) bool { return ofSilence(f.Code, f.File) })
+	spec.Findings = nil
+	add := func(code, format string, args ...any) {
+		spec.Findings = append(spec.Findings, v1alpha1.Finding{
+			Code: code, Severity: v1alpha1.SeverityError, Message: cut(oneLine(fmt.Sprintf(format, args...)), v1alpha1.MaxMessage),
+		})
+	}
+	// That no list can be relied on is one thing, what is wrong another.
+	switch cri.ReasonOf(failure) {
+	case cri.CRIDisabled:
+		add(v1alpha1.FindingRuntimeUnreachable, "the runtime serves no CRI; %s", last)
+		add(config.CodeCRIDisabled, "%v", failure)
+	case cri.V1Alpha2Only:
+		add(v1alpha1.FindingRuntimeUnreachable, "the runtime does not speak version 1 of the CRI; %s", last)
+		add(v1alpha1.FindingCRITooOld, "%v", failure)
+	default:
+		add(v1alpha1.FindingRuntimeUnreachable, "the runtime does not answer; %s: %v", last, failure)
+	}
+	spec.Findings = append(spec.Findings, said...)
 	spec.Findings = spec.Findings[:min(len(spec.Findings), v1alpha1.MaxFindings)]
 	spec.Summary = summarize(spec)
 	return report
+}
+
+// ofSilence tells the findings that silent adds. A finding CRIDisabled about a
+// file is about the next start.
+func ofSilence(code, file string) bool {
+	return code == v1alpha1.FindingRuntimeUnreachable || code == v1alpha1.FindingCRITooOld || code == config.CodeCRIDisabled && file == ""
 }
 
 // written notes that a report was published.

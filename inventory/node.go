@@ -49,6 +49,9 @@ type node struct {
 	unproven bool
 	// fromDump: the report is of files, not of the running runtime.
 	fromDump bool
+	// unconfirmed are the reported handlers of which it is not sure that they are
+	// loaded.
+	unconfirmed []string
 	// broken are the reported handlers whose shim or binary is missing, and
 	// expiring those that the next start of the runtime would not load.
 	broken, expiring map[string]bool
@@ -103,6 +106,7 @@ func (n *node) setReport(report *v1alpha1.NodeRuntime) {
 	n.reported, n.renewed, n.unproven = nil, time.Time{}, false
 	n.broken, n.expiring, n.fromDump = nil, nil, false
 	n.standard, n.reportedOffers, n.cdi = "", map[string]offers{}, offers{}
+	n.unconfirmed = nil
 	if report == nil {
 		return
 	}
@@ -112,6 +116,7 @@ func (n *node) setReport(report *v1alpha1.NodeRuntime) {
 	}
 	n.renewed = report.Spec.RenewedAt.Time
 	n.fromDump = report.Spec.Source == v1alpha1.SourceConfigDump
+	n.unconfirmed = handlersWith(&report.Spec, v1alpha1.FindingHandlerUnconfirmed)
 	for i := range report.Spec.Handlers {
 		handler := &report.Spec.Handlers[i]
 		n.reported = append(n.reported, handler.Name)
@@ -204,6 +209,9 @@ func (n *node) knowledge(handler string, now time.Time, o *Options) Knowledge {
 	}
 	loaded, complete := n.handlers(now, o)
 	if _, ok := slices.BinarySearch(loaded, handler); ok {
+		if n.isFresh(now, o) && slices.Contains(n.unconfirmed, handler) {
+			return UnknownSilent
+		}
 		return Has
 	}
 	if complete {

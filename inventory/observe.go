@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -21,7 +22,8 @@ type Observer struct {
 	Endpoint string
 	// Config is the runtime's main configuration file; empty to find it.
 	Config string
-	// SearchPath is the runtime's PATH; empty for the usual one.
+	// SearchPath is the runtime's PATH; empty for that of its process, or the
+	// usual one where that can't be seen.
 	SearchPath string
 }
 
@@ -50,7 +52,8 @@ func (o *Observer) Observe(ctx context.Context, endpoint *cri.Endpoint) (*Observ
 		seen.NextUnknown = fmt.Sprintf("its rules are not known: %v", err)
 		return seen, nil
 	}
-	opt := config.Options{Runtime: rt, SearchPath: o.SearchPath}
+	daemon := cri.ProcessOf(socket, o.Root)
+	opt := config.Options{Runtime: rt, SearchPath: cmp.Or(o.SearchPath, daemon.SearchPath), WorkDir: daemon.WorkDir}
 	l, err := o.location(endpoint, rt.Name)
 	if err == nil {
 		opt.Path, opt.PathOptional, opt.Binary = l.Path, !l.Told, l.Program(o.Host)

@@ -87,9 +87,9 @@ type NodeRuntimeSpec struct {
 	// +required
 	Source Source `json:"source"`
 
-	// observedAt is when the runtime last answered.
-	// +required
-	ObservedAt metav1.Time `json:"observedAt"`
+	// observedAt is when the runtime last answered; absent when it never has.
+	// +optional
+	ObservedAt metav1.Time `json:"observedAt,omitzero"`
 
 	// renewedAt is the reporter's heartbeat. When it is too old, the whole
 	// object counts as unknown.
@@ -286,6 +286,19 @@ const (
 	// FindingRuntimeUnreachable: the runtime does not answer; all else is what it
 	// said before.
 	FindingRuntimeUnreachable = "RuntimeUnreachable"
+	// FindingCRITooOld: the runtime speaks only a CRI that kubelets have left.
+	FindingCRITooOld = "CRITooOld"
+	// FindingHandlerLost: a handler was loaded, and is not since the last start of
+	// the runtime.
+	FindingHandlerLost = "HandlerLost"
+	// FindingHandlerUnconfirmed: CRI-O lists a handler since it has read its files
+	// anew; whether it can run it shows only after a restart.
+	FindingHandlerUnconfirmed = "HandlerUnconfirmed"
+	// FindingTooManyHandlers: more handlers are loaded than a NodeRuntime holds, so
+	// that it lists none.
+	FindingTooManyHandlers = "TooManyHandlers"
+	// FindingRestartStorm: the runtime was started many times in a short time.
+	FindingRestartStorm = "RestartStorm"
 )
 
 // Severity is how much harm a finding does.

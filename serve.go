@@ -25,6 +25,7 @@ import (
 
 	"github.com/runtimegate/runtimegate/inventory"
 	"github.com/runtimegate/runtimegate/webhook"
+	"github.com/runtimegate/runtimegate/webhook/audit"
 	"github.com/runtimegate/runtimegate/webhook/certs"
 )
 
@@ -133,6 +134,9 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := webhook.Register(ctx, mgr, choices); err != nil {
+		return err
+	}
+	if err := audit.Register(mgr); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {

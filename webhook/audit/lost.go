@@ -1,0 +1,169 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/runtimegate/runtimegate/inventory"
+	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
+)
+
+// ReasonHandlerLost is the reason of the Events about handlers that a node had
+// loaded before the last start of its runtime.
+const ReasonHandlerLost = v1alpha1.FindingHandlerLost
+
+// gather is how long losses are gathered before a RuntimeClass gets an Event: a
+// rolling restart loses a handler on node after node.
+const gather = 10 * time.Second
+
+// Register adds the controllers to a manager.
+func Register(mgr manager.Manager) error {
+	events := &eventWriter{client: mgr.GetClient()}
+	everywhere := false
+	nodes := builder.ControllerManagedBy(mgr).
+		Named("handler-lost-node").
+		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
+		For(&v1alpha1.NodeRuntime{}, builder.WithPredicates(predicate.NewPredicateFuncs(hasLost)))
+	if err := nodes.Complete(&lostOnNode{mgr.GetClient(), events}); err != nil {
+		return fmt.Errorf("add the controller of Nodes' Events: %w", err)
+	}
+	classes := builder.ControllerManagedBy(mgr).
+		Named("handler-lost-runtimeclass").
+		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
+		Watches(&v1alpha1.NodeRuntime{}, handler.Funcs{
+			CreateFunc: func(_ context.Context, e event.CreateEvent, queue queue) { enqueueLost(e.Object, queue) },
+			UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue queue) { enqueueLost(e.ObjectNew, queue) },
+		})
+	if err := classes.Complete(&lostOfClass{mgr.GetClient(), events}); err != nil {
+		return fmt.Errorf("add the controller of RuntimeClasses' Events: %w", err)
+	}
+	return nil
+}
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+func hasLost(object client.Object) bool {
+	report, ok := object.(*v1alpha1.NodeRuntime)
+	return ok && len(lost(report)) > 0
+}
+
+// lost are the findings about lost handlers.
+func lost(report *v1alpha1.NodeRuntime) (findings []v1alpha1.Finding) {
+	for _, f := range report.Spec.Findings {
+		if f.Code == v1alpha1.FindingHandlerLost && f.Handler != "" {
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}
+
+func enqueueLost(object client.Object, queue queue) {
+	if report, ok := object.(*v1alpha1.NodeRuntime); ok {
+		for _, f := range lost(report) {
+			queue.AddAfter(reconcile.Request{NamespacedName: client.ObjectKey{Name: f.Handler}}, gather)
+		}
+	}
+}
+
+// start tells one start of a runtime from the others.
+func start(report *v1alpha1.NodeRuntime) string {
+	if at := report.Spec.Runtime.StartedAt; at != nil {
+		return at.UTC().Format(time.RFC3339)
+	}
+	return ""
+}
+
+// A lostOnNode tells a Node of the handlers that it has lost.
+type lostOnNode struct {
+	reader client.Reader
+	events *eventWriter
+}
+
+// Reconcile writes the Events of one node.
+func (l *lostOnNode) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	report, node := &v1alpha1.NodeRuntime{}, &corev1.Node{}
+	for _, object := range []client.Object{report, node} {
+		if err := l.reader.Get(ctx, request.NamespacedName, object); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+	}
+	on := corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
+	for _, f := range lost(report) {
+		note := f.Message
+		if f.File != "" {
+			note += fmt.Sprintf(" (%s:%d)", f.File, f.Line)
+		}
+		if err := l.events.warn(ctx, on, ReasonHandlerLost, note, f.Handler, start(report)); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	return reconcile.Result{}, nil
+}
+
+// A lostOfClass tells the RuntimeClasses of a handler which nodes have lost it.
+type lostOfClass struct {
+	reader client.Reader
+	events *eventWriter
+}
+
+// Reconcile writes the Events of one handler, whose name is the request's.
+func (l *lostOfClass) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	reports, classes := &v1alpha1.NodeRuntimeList{}, &nodev1.RuntimeClassList{}
+	for _, list := range []client.ObjectList{reports, classes} {
+		if err := l.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	var nodes, starts []string
+	for i := range reports.Items {
+		report := &reports.Items[i]
+		if slices.ContainsFunc(lost(report), func(f v1alpha1.Finding) bool { return f.Handler == request.Name }) {
+			nodes = append(nodes, report.Name)
+			starts = append(starts, report.Name+" "+start(report))
+		}
+	}
+	if len(nodes) == 0 {
+		return reconcile.Result{}, nil
+	}
+	slices.Sort(nodes)
+	slices.Sort(starts)
+	for i := range classes.Items {
+		class := &classes.Items[i]
+		if class.Handler != request.Name {
+			continue
+		}
+		on := corev1.ObjectReference{APIVersion: nodev1.SchemeGroupVersion.String(), Kind: "RuntimeClass", Name: class.Name, UID: class.UID}
+		if err := l.events.warn(ctx, on, ReasonHandlerLost, lostNote(class.Handler, nodes), starts...); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	return reconcile.Result{}, nil
+}
+
+// lostNote is what a RuntimeClass is told, for sorted names of nodes.
+func lostNote(name string, nodes []string) string {
+	sample, where := strings.Join(nodes[:min(len(nodes), inventory.SampleSize)], ", "), "node"
+	if more := len(nodes) - inventory.SampleSize; more > 0 {
+		sample += fmt.Sprintf(" and %d more", more)
+	}
+	if len(nodes) > 1 {
+		where = fmt.Sprintf("%d nodes", len(nodes))
+	}
+	return fmt.Sprintf("handler %q is gone since the last start of the runtime on %s %s: new Pods of this class can't start there; kubectl get nruntime %s -o yaml says why",
+		name, where, sample, nodes[0])
+}

@@ -3,6 +3,7 @@ package containerd
 import (
 	"context"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -11,42 +12,119 @@ import (
 	"github.com/runtimegate/runtimegate/e2e/harness"
 )
 
-// TestAgent: the cluster follows what a node's containerd has loaded, and keeps
-// it when containerd is gone.
+// A reported is a node with a containerd whose agent publishes to a cluster.
+type reported struct {
+	*node
+	name    string
+	cluster *harness.Cluster
+	agent   *harness.Process
+}
+
+// want waits until kubectl shows these handlers, next start and findings, and
+// logs how long that took from since on. Each look of kubectl takes a tenth of a
+// second or two.
+func (r *reported) want(when string, since time.Time, text string) {
+	r.t.Helper()
+	r.wait(when, text, "get", "nruntime", r.name, "-o=jsonpath={.spec.summary.handlers}/{.spec.next.handlers}/{.spec.summary.findings}")
+	r.t.Logf("containerd %s: %-40s %5d ms: %s", r.Minor, when, time.Since(since).Milliseconds(), text)
+}
+
+func (r *reported) wait(what, text string, kubectl ...string) {
+	r.t.Helper()
+	must(r.t, r.agent.WaitFor(interrupted, what, time.Minute, func(ctx context.Context) error {
+		got, err := r.cluster.Command(ctx, "", append([]string{"kubectl"}, kubectl...)...)
+		if err == nil && got.Stdout != text {
+			err = fmt.Errorf("kubectl shows %q, want %q %s", got.Stdout, text, got.Stderr)
+		}
+		return err
+	}))
+}
+
+// TestAgent: the cluster follows what a node's containerd has loaded, learns
+// before a restart what that takes away and after it what is lost, and keeps the
+// list of a containerd that is gone.
 func TestAgent(t *testing.T) {
-	n := newNode(t, "2.4")
-	must(t, n.Start(interrupted))
 	root, err := build.Root()
 	must(t, err)
 	c, err := harness.StartCluster(interrupted, bin, t.TempDir())
 	must(t, err)
 	t.Cleanup(c.Stop)
 	must(t, c.Install(interrupted, root))
-	agent, err := c.StartReporter("gpu-a", "--host-root="+n.Dir, "--poll=2s")
+	_, err = c.StartGate(interrupted)
+	must(t, err)
+	_, err = c.Must(interrupted, `{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "fast"}, "handler": "extra"}`, "kubectl", "create", "-f", "-")
+	must(t, err)
+	for _, minor := range []string{"1.7", "2.4"} {
+		t.Run(minor, func(t *testing.T) {
+			name := "node-" + strings.ReplaceAll(minor, ".", "-")
+			must(t, c.AddNodes(interrupted, harness.Node{Name: name}))
+			n := newNode(t, minor)
+			must(t, n.Start(interrupted))
+			started := time.Now()
+			agent, err := c.StartReporter(name, "--host-root="+n.Dir)
+			must(t, err)
+			r := &reported{n, name, c, agent}
+			r.want("the agent's start", started, `runc/["runc"]/`)
+			r.lifeCycle()
+			if code, err := agent.Terminate(harness.ContainerdTimeout); err != nil || code != 0 {
+				t.Errorf("the agent ended with %d, %v; its last words:\n%s", code, err, agent.Tail())
+			}
+		})
+	}
+}
+
+func (r *reported) lifeCycle() {
+	t := r.t
+	do := func(err error) time.Time {
+		t.Helper()
+		must(t, err)
+		return time.Now()
+	}
+	since := do(r.Write(file, r.dropIn("runc", "extra"), 0o644))
+	r.want("a drop-in is written", since, `runc/["extra","runc"]/RestartPending`)
+	since = do(nil)
+	must(t, r.Restart(interrupted))
+	r.want("containerd is restarted", since, `extra,runc/["extra","runc"]/`)
+
+	since = do(r.Write(zz, "version = [\n", 0o644))
+	r.want("a broken drop-in is written", since, `extra,runc//DaemonWillNotStart`)
+	since = do(r.Remove(zz))
+	r.want("it is removed", since, `extra,runc/["extra","runc"]/`)
+
+	since = do(r.Remove(file))
+	r.want("the drop-in is removed", since, `extra,runc/["runc"]/Expiring`)
+	since = do(nil)
+	must(t, r.Restart(interrupted))
+	r.want("containerd is restarted without it", since, `runc/["runc"]/HandlerLost`)
+	events := []string{"get", "events", "--namespace=default", "-o=jsonpath={range .items[*]}{.reason} {.type} {.message}{end}"}
+	about := func(kind, name string) []string {
+		return append(events, "--field-selector=reason=HandlerLost,involvedObject.kind="+kind+",involvedObject.name="+name)
+	}
+	got, err := r.cluster.Must(interrupted, "", "kubectl", "get", "nruntime", r.name, `-o=jsonpath={.spec.findings[0].message}`)
+	must(t, err)
+	if want := `handler "extra" was loaded before the last start of containerd`; !strings.HasPrefix(got, want) || !strings.Contains(got, "no file defines it any more") {
+		t.Errorf("the finding says %q", got)
+	}
+	r.wait("the Node's Event", "HandlerLost Warning "+got, about("Node", r.name)...)
+	r.wait("the RuntimeClass's Event", fmt.Sprintf(`HandlerLost Warning handler "extra" is gone since the last start of the runtime on node %s: `+
+		"new Pods of this class can't start there; kubectl get nruntime %s -o yaml says why", r.name, r.name), about("RuntimeClass", "fast")...)
+	// The next node's Event is one of its own.
+	_, err = r.cluster.Must(interrupted, "", "kubectl", "delete", "events", "--all", "--namespace=default")
 	must(t, err)
 
-	// want waits for what kubectl shows of handlers, next start and findings.
-	want := func(when, text string) {
-		t.Helper()
-		const columns = `-o=jsonpath={.spec.summary.handlers}/{.spec.next.handlers}/{.spec.summary.findings}`
-		must(t, agent.WaitFor(interrupted, "the report "+when, time.Minute, func(ctx context.Context) error {
-			r, err := c.Command(ctx, "", "kubectl", "get", "nruntime", "gpu-a", columns)
-			if err == nil && r.Stdout != text {
-				err = fmt.Errorf("kubectl shows %q, want %q %s", r.Stdout, text, r.Stderr)
-			}
-			return err
-		}))
-	}
-	want("at first", `runc/["runc"]/`)
-	must(t, n.Write(file, n.dropIn("extra"), 0o644))
-	want("with a drop-in", `runc/["extra","runc"]/RestartPending`)
-	must(t, n.Restart(interrupted))
-	want("after the restart", `extra,runc/["extra","runc"]/`)
-	must(t, n.Signal(syscall.SIGKILL))
-	want("of a containerd that is gone", `extra,runc/["extra","runc"]/RuntimeUnreachable`)
-	must(t, n.Start(interrupted))
-	want("of one that is back", `extra,runc/["extra","runc"]/`)
-	if code, err := agent.Terminate(harness.ContainerdTimeout); err != nil || code != 0 {
-		t.Errorf("the agent ended with %d, %v; its last words:\n%s", code, err, agent.Tail())
-	}
+	must(t, r.Write(file, r.dropIn("runc", "extra"), 0o644))
+	since = do(nil)
+	must(t, r.Restart(interrupted))
+	r.want("it is back after a restart", since, `extra,runc/["extra","runc"]/`)
+	since = do(r.Signal(syscall.SIGKILL))
+	r.want("containerd is killed", since, `extra,runc/["extra","runc"]/RuntimeUnreachable`)
+	since = do(nil)
+	must(t, r.Start(interrupted))
+	// That was the fifth start of these few seconds.
+	r.want("it is started again", since, `extra,runc/["extra","runc"]/RestartStorm`)
+	since = do(r.Signal(syscall.SIGHUP))
+	r.want("SIGHUP has ended it", since, `extra,runc/["extra","runc"]/RuntimeUnreachable,RestartStorm`)
+	since = do(nil)
+	must(t, r.Start(interrupted))
+	r.want("it is started once more", since, `extra,runc/["extra","runc"]/RestartStorm`)
 }

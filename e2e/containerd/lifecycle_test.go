@@ -156,7 +156,10 @@ func (n *node) dropIn(handlers ...string) string {
 	return text.String()
 }
 
-const file = "etc/containerd/conf.d/extra.toml"
+const (
+	file = "etc/containerd/conf.d/extra.toml"
+	zz   = "etc/containerd/conf.d/zz.toml"
+)
 
 // TestLifeCycle: what is written is not loaded before a restart, what is loaded
 // stays loaded until one, and each state is told apart.
@@ -181,9 +184,9 @@ func TestLifeCycle(t *testing.T) {
 				}
 			}
 
-			must(t, n.Write("etc/containerd/conf.d/zz.toml", "version = [\n", 0o644))
+			must(t, n.Write(zz, "version = [\n", 0o644))
 			n.want("with a broken drop-in", "extra runc", "", "DaemonWillNotStart")
-			must(t, n.Remove("etc/containerd/conf.d/zz.toml"))
+			must(t, n.Remove(zz))
 			must(t, n.Remove("usr/bin/runc"))
 			n.want("without runc", "extra runc", "extra runc", "DefaultBroken runc", "Broken extra")
 			must(t, n.Write("usr/bin/runc", "", 0o755))

@@ -185,7 +185,7 @@ func (l *live) next() *v1alpha1.Next {
 	if l.Next == nil {
 		return nil
 	}
-	next := &v1alpha1.Next{}
+	next := &v1alpha1.Next{Handlers: []string{}}
 	if l.Next.Daemon.State != config.Running {
 		return next
 	}

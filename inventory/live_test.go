@@ -99,13 +99,13 @@ func TestFromStatusFindings(t *testing.T) {
 			loaded: loadedWith("nvidia", "runc"),
 			files:  map[string]string{"config.toml": root, "conf.d/x.toml": "version = \n"},
 			want:   []string{`DaemonWillNotStart Error /etc/containerd/conf.d/x.toml:1 : containerd 2.4.2 will not start: `},
-			next:   &v1alpha1.Next{},
+			next:   &v1alpha1.Next{Handlers: []string{}},
 		},
 		"the next start serves no Pods": {
 			loaded: loadedWith("runc"),
 			files:  map[string]string{"config.toml": root + "disabled_plugins = ['io.containerd.cri.v1.runtime']\n"},
 			want:   []string{"CRIDisabled Error /etc/containerd/config.toml:3 : containerd 2.4.2 would start but serve no Pods: "},
-			next:   &v1alpha1.Next{},
+			next:   &v1alpha1.Next{Handlers: []string{}},
 		},
 		"a program is missing": {
 			loaded:   loadedWith("nvidia", "runc"),

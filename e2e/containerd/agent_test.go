@@ -31,13 +31,16 @@ func (r *reported) want(when string, since time.Time, text string) {
 
 func (r *reported) wait(what, text string, kubectl ...string) {
 	r.t.Helper()
-	must(r.t, r.agent.WaitFor(interrupted, what, time.Minute, func(ctx context.Context) error {
+	err := r.agent.WaitFor(interrupted, what, time.Minute, func(ctx context.Context) error {
 		got, err := r.cluster.Command(ctx, "", append([]string{"kubectl"}, kubectl...)...)
 		if err == nil && got.Stdout != text {
 			err = fmt.Errorf("kubectl shows %q, want %q %s", got.Stdout, text, got.Stderr)
 		}
 		return err
-	}))
+	})
+	if err != nil {
+		r.t.Fatalf("%v; the agent's last words:\n%s", err, r.agent.Tail())
+	}
 }
 
 // TestAgent: the cluster follows what a node's containerd has loaded, learns
@@ -61,7 +64,8 @@ func TestAgent(t *testing.T) {
 			n := newNode(t, minor)
 			must(t, n.Start(interrupted))
 			started := time.Now()
-			agent, err := c.StartReporter(name, "--host-root="+n.Dir)
+			// A poll shows that containerd is gone; all else must be quicker.
+			agent, err := c.StartReporter(name, "--host-root="+n.Dir, "--poll=5s")
 			must(t, err)
 			r := &reported{n, name, c, agent}
 			r.want("the agent's start", started, `runc/["runc"]/`)

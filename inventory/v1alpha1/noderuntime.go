@@ -201,21 +201,23 @@ type Features struct {
 	// recursiveReadOnlyMounts says whether the handler can make mounts read-only
 	// with all below them.
 	// +optional
-	RecursiveReadOnlyMounts bool `json:"recursiveReadOnlyMounts,omitempty"`
+	RecursiveReadOnlyMounts bool `json:"recursiveReadOnlyMounts"`
 
 	// userNamespaces says whether the handler can run Pods in a user namespace.
 	// +optional
-	UserNamespaces bool `json:"userNamespaces,omitempty"`
+	UserNamespaces bool `json:"userNamespaces"`
 }
 
-// Next is what the next start of the runtime would load.
+// Next is what the next start of the runtime would load. Its list is written even
+// when it is empty, as are all Features: server-side apply makes null of an object
+// whose last field goes (Kubernetes 1.37), which the schema refuses.
 type Next struct {
 	// handlers are the names of the runtime handlers, sorted.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
 	// +kubebuilder:validation:items:MaxLength=253
-	Handlers []string `json:"handlers,omitempty"`
+	Handlers []string `json:"handlers"`
 
 	// defaultHandler would serve Pods that name no RuntimeClass.
 	// +optional

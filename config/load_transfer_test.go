@@ -11,7 +11,9 @@ import (
 func TestTransferService(t *testing.T) {
 	const native = "[plugins.\"io.containerd.cri.v1.images\"]\nsnapshotter = \"native\"\n"
 	const unpack = "[[plugins.\"io.containerd.transfer.v1.local\".unpack_config]]\nplatform = \"linux/amd64\"\n"
-	off := func(names ...string) string { return fmt.Sprintf("disabled_plugins = [\"%s\"]\n", strings.Join(names, `", "`)) }
+	off := func(names ...string) string {
+		return fmt.Sprintf("disabled_plugins = [\"%s\"]\n", strings.Join(names, `", "`))
+	}
 	const overlayfs, walking = "io.containerd.snapshotter.v1.overlayfs", "io.containerd.differ.v1.walking"
 	tests := map[string]struct {
 		text string

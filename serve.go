@@ -64,6 +64,8 @@ type serveOptions struct {
 	podsScope     string
 	exempt        []string
 	shutdownDelay time.Duration
+	auditInterval time.Duration
+	leaderElect   string
 	gate          gateFlags
 }
 
@@ -93,6 +95,8 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&o.podsScope, "pods-scope", string(webhook.ScopeClass), "Pods that the webhook configuration sends: Class (those that choose a handler or need a feature of one) or All, which policies with allowDefault: false need")
 	flags.StringSliceVar(&o.exempt, "exempt-namespaces", []string{"kube-system", "kube-node-lease", "runtimegate-system"}, "namespaces that the webhook configuration leaves out, so that nothing is said to be enforced there")
 	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM, so that API servers and proxies learn of it")
+	flags.DurationVar(&o.auditInterval, "audit-interval", audit.DefaultInterval, "time between two looks at the RuntimeClasses, for Events about handlers that have become Missing, Broken or Expiring")
+	flags.StringVar(&o.leaderElect, "leader-election-namespace", "", "namespace of the Lease by which replicas agree on one that writes these Events; without it each replica does")
 	o.gate.addTo(cmd)
 	return cmd
 }
@@ -106,6 +110,9 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	klog.SetLogger(log)
 	if o.shutdownDelay < 0 {
 		return errors.New("--shutdown-delay must not be below 0")
+	}
+	if o.auditInterval < time.Second {
+		return errors.New("--audit-interval must be at least 1s")
 	}
 	options, err := o.managerOptions(log)
 	if err != nil {
@@ -133,10 +140,11 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := webhook.Register(ctx, mgr, choices); err != nil {
+	gate, ready, err := webhook.Register(ctx, mgr, choices)
+	if err != nil {
 		return err
 	}
-	if err := audit.Register(mgr); err != nil {
+	if err := audit.Register(mgr, gate, ready, o.auditInterval); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
@@ -177,8 +185,12 @@ func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, error) 
 		Logger:                 log,
 		Cache:                  inventory.CacheOptions(),
 		HealthProbeBindAddress: o.healthAddr,
-		Metrics:                server.Options{BindAddress: o.metricsAddr},
-		WebhookServer:          crwebhook.NewServer(crwebhook.Options{Host: host, Port: port, CertDir: o.certDir}),
+
+		LeaderElection: o.leaderElect != "", LeaderElectionNamespace: o.leaderElect, LeaderElectionID: "runtimegate",
+		LeaderElectionReleaseOnCancel: true,
+
+		Metrics:       server.Options{BindAddress: o.metricsAddr},
+		WebhookServer: crwebhook.NewServer(crwebhook.Options{Host: host, Port: port, CertDir: o.certDir}),
 	}, nil
 }
 

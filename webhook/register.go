@@ -38,24 +38,25 @@ type Options struct {
 	Exempt []string
 }
 
-// Register adds the webhook and what feeds it to a manager. The manager is
-// ready (check "inventory") once the nodes are known.
-func Register(ctx context.Context, mgr manager.Manager, o Options) error {
+// Register adds the webhook and what feeds it to a manager, and returns what
+// judges, and whether it knows the nodes. The manager is ready (check "inventory")
+// once it does.
+func Register(ctx context.Context, mgr manager.Manager, o Options) (judge *Gate, ready func() bool, err error) {
 	index := inventory.NewIndex(o.Inventory)
 	nodesSynced, err := inventory.Feed(ctx, mgr.GetCache(), index)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	rules := newPolicies(mgr.GetLogger().WithName("policies"), mgr.GetCache(), mgr.GetAPIReader())
 	policiesSynced, err := rules.watch(ctx, mgr.GetCache())
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	caches := []func() bool{nodesSynced, policiesSynced}
 	for _, kind := range []client.Object{&nodev1.RuntimeClass{}, namespaceObject()} {
 		informer, err := mgr.GetCache().GetInformer(ctx, kind)
 		if err != nil {
-			return fmt.Errorf("watch %T: %w", kind, err)
+			return nil, nil, fmt.Errorf("watch %T: %w", kind, err)
 		}
 		caches = append(caches, informer.HasSynced)
 	}
@@ -68,10 +69,10 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 		}
 		return nil
 	}); err != nil {
-		return fmt.Errorf("add readiness check: %w", err)
+		return nil, nil, fmt.Errorf("add readiness check: %w", err)
 	}
 	if err := metrics.Registry.Register(decisions); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
+		return nil, nil, fmt.Errorf("register metrics: %w", err)
 	}
 	live := classesOf(mgr.GetAPIReader())
 	gate := &Gate{
@@ -101,5 +102,5 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 		})
 	}
 	status := &policyStatus{client: mgr.GetClient(), namespaces: namespaces, scope: o.Scope, exempt: o.Exempt, maxAction: o.MaxAction}
-	return status.register(mgr)
+	return gate, synced, status.register(mgr)
 }

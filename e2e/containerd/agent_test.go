@@ -80,6 +80,9 @@ func TestAgent(t *testing.T) {
 			if code, err := agent.Terminate(harness.ContainerdTimeout); err != nil || code != 0 {
 				t.Errorf("the agent ended with %d, %v; its last words:\n%s", code, err, agent.Tail())
 			}
+			// The next node is to be the only one.
+			_, err = c.Must(interrupted, "", "kubectl", "delete", "node/"+name, "nruntime/"+name)
+			must(t, err)
 		})
 	}
 }

@@ -10,9 +10,9 @@ SHELL := bash
 BIN := .cache/bin
 API := ./inventory/v1alpha1
 CRDS := charts/runtimegate/crds
-# Not cmd/cluster and schedulerdiff: vet and staticcheck would read all of
+# Not cmd/cluster, cmd/kubelet and schedulerdiff: vet and staticcheck would read all of
 # Kubernetes for them, which takes 6 minutes.
-E2E_LINTED := ./build ./harness ./session ./containerd ./configdiff ./cmd/build ./cmd/demo .
+E2E_LINTED := ./build ./harness ./session ./containerd ./configdiff ./cmd/build ./cmd/demo ./cmd/pause .
 
 .PHONY: help
 help: ## List the targets

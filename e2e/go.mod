@@ -53,6 +53,7 @@ require (
 )
 
 require (
+	github.com/Microsoft/hnslib v0.1.3 // indirect
 	github.com/onsi/ginkgo/v2 v2.34.0 // indirect
 	github.com/pelletier/go-toml v1.9.5 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect

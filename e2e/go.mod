@@ -174,7 +174,7 @@ require (
 	github.com/prometheus/client_golang v1.24.1 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.70.1 // indirect
-	github.com/prometheus/procfs v0.21.1 // indirect
+	github.com/prometheus/procfs v0.21.1
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/runtimegate/runtimegate v0.0.0
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect

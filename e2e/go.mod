@@ -54,11 +54,8 @@ require (
 )
 
 require (
-<<<<<<< HEAD
 	github.com/Microsoft/hnslib v0.1.3 // indirect
-=======
 	github.com/gobwas/glob v0.2.3 // indirect
->>>>>>> identity
 	github.com/onsi/ginkgo/v2 v2.34.0 // indirect
 	github.com/pelletier/go-toml v1.9.5 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect

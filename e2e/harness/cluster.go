@@ -50,7 +50,9 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.waitLine(ctx, ready); err != nil {
 		return err
 	}
-	_, err = c.background("kwok", exec.Command(c.program("kwok"),
+	// Without leases the node controller takes each node for dead after 50 s, for
+	// a moment, until kwok says that it is not.
+	_, err = c.background("kwok", exec.Command(c.program("kwok"), "--node-lease-duration-seconds=40",
 		"--config="+filepath.Join(c.Dir, "stages.yaml"), "--kubeconfig="+c.Kubeconfig(),
 		"--manage-all-nodes=false", "--manage-nodes-with-annotation-selector="+kwokAnnotation+"="+kwokFake))
 	return err

@@ -94,6 +94,10 @@ func (c *Cluster) Stop() {
 	}
 }
 
+// ControlPlane is the process of etcd, the API server, the scheduler and the
+// controllers.
+func (c *Cluster) ControlPlane() *Process { return c.plane }
+
 // AuditLog is the file of the API server's audit log.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.Dir, "audit.log") }
 

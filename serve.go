@@ -56,6 +56,7 @@ type serveOptions struct {
 	webhookAddr   string
 	metricsAddr   string
 	healthAddr    string
+	pprofAddr     string
 	certDir       string
 	selfSigned    bool
 	hosts         []string
@@ -68,7 +69,7 @@ type serveOptions struct {
 }
 
 func newServeCommand() *cobra.Command {
-	o := &serveOptions{cluster: genericclioptions.NewConfigFlags(false)}
+	o := &serveOptions{cluster: newClusterFlags(false)}
 	cmd := &cobra.Command{
 		Use:     "serve",
 		Short:   "Serve the validating admission webhook",
@@ -85,6 +86,7 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&o.webhookAddr, "webhook-bind-address", ":9443", "host:port of the webhook")
 	flags.StringVar(&o.metricsAddr, "metrics-bind-address", ":8080", "host:port of /metrics; 0 turns it off")
 	flags.StringVar(&o.healthAddr, "health-probe-bind-address", ":8081", "host:port of /healthz and /readyz")
+	flags.StringVar(&o.pprofAddr, "pprof-bind-address", "0", "host:port of /debug/pprof/, which has no access control; 0 turns it off")
 	flags.StringVar(&o.certDir, "cert-dir", "", "folder with the serving certificate, tls.crt and tls.key")
 	flags.BoolVar(&o.selfSigned, "self-signed", false, "make a serving certificate at the start")
 	flags.StringSliceVar(&o.hosts, "self-signed-host", []string{"localhost", "127.0.0.1"}, "host names and IP addresses of the self-signed certificate")
@@ -156,6 +158,7 @@ func (o *serveOptions) webhookOptions() (webhook.Options, error) {
 		return choices, err
 	}
 	choices.Scope, choices.Exempt = webhook.PodsScope(o.podsScope), o.exempt
+	choices.Version = thisBuild().Version
 	if choices.Scope != webhook.ScopeClass && choices.Scope != webhook.ScopeAll {
 		return choices, fmt.Errorf("--pods-scope %q: want %s or %s", o.podsScope, webhook.ScopeClass, webhook.ScopeAll)
 	}
@@ -172,11 +175,15 @@ func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, error) 
 	if err != nil {
 		return manager.Options{}, fmt.Errorf("--webhook-bind-address: %w", err)
 	}
+	if _, _, err := splitAddress(o.pprofAddr); err != nil && o.pprofAddr != "0" {
+		return manager.Options{}, fmt.Errorf("--pprof-bind-address: %w", err)
+	}
 	return manager.Options{
 		Scheme:                 scheme,
 		Logger:                 log,
 		Cache:                  inventory.CacheOptions(),
 		HealthProbeBindAddress: o.healthAddr,
+		PprofBindAddress:       o.pprofAddr,
 		Metrics:                server.Options{BindAddress: o.metricsAddr},
 		WebhookServer:          crwebhook.NewServer(crwebhook.Options{Host: host, Port: port, CertDir: o.certDir}),
 	}, nil

@@ -12,9 +12,9 @@ BIN := .cache/bin
 VERSION ?= $(shell git describe --tags --always --dirty)
 API := ./inventory/v1alpha1
 CRDS := charts/runtimegate/crds
-# Not cmd/cluster and schedulerdiff: vet and staticcheck would read all of
+# Not cmd/cluster, cmd/kubelet and schedulerdiff: vet and staticcheck would read all of
 # Kubernetes for them, which takes 6 minutes.
-E2E_LINTED := ./build ./harness ./session ./containerd ./configdiff ./cmd/build ./cmd/demo .
+E2E_LINTED := ./build ./harness ./session ./containerd ./configdiff ./cmd/build ./cmd/demo ./cmd/pause .
 
 .PHONY: help
 help: ## List the targets
@@ -70,8 +70,9 @@ generate: tools ## Write the files that are generated from the API types
 	$(call controller_gen,$(API),$(CRDS))
 
 .PHONY: bench
-bench: ## Run the benchmarks
+bench: containerds ## Run the benchmarks; the last says what the agent of a node costs
 	go test -run='^$$' -bench=. -benchmem ./...
+	cd e2e && go test -run='^$$' -bench=. ./containerd
 
 .PHONY: clean
 clean: ## Remove what was built (the Go build cache stays)

@@ -32,7 +32,8 @@ import (
 const serveLong = `Serves the validating admission webhook: it rejects or warns of Pods and
 RuntimeClasses whose handler the nodes they may land on have not loaded, or that
 a RuntimePolicy forbids. It warns of what a new RuntimePolicy would deny and of
-what still uses a RuntimeClass that is deleted, and keeps the policies' status.
+what still uses a RuntimeClass that is deleted, keeps the policies' status, and
+removes the NodeRuntimes of nodes that are gone.
 
 It is ready (/readyz) once it knows the nodes. Until then it lets everything
 pass, and says so.
@@ -64,7 +65,10 @@ type serveOptions struct {
 	logFormat     string
 	podsScope     string
 	exempt        []string
+	orphanGrace   time.Duration
 	shutdownDelay time.Duration
+	auditInterval time.Duration
+	leaderElect   string
 	gate          gateFlags
 }
 
@@ -94,7 +98,10 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
 	flags.StringVar(&o.podsScope, "pods-scope", string(webhook.ScopeClass), "Pods that the webhook configuration sends: Class (those that choose a handler or need a feature of one) or All, which policies with allowDefault: false need")
 	flags.StringSliceVar(&o.exempt, "exempt-namespaces", []string{"kube-system", "kube-node-lease", "runtimegate-system"}, "namespaces that the webhook configuration leaves out, so that nothing is said to be enforced there")
+	flags.DurationVar(&o.orphanGrace, "orphan-grace", webhook.DefaultOrphanGrace, "how long a NodeRuntime is kept that has no Node, or is older than its Node: the kubelet, or the reporter, may be about to come")
 	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM, so that API servers and proxies learn of it")
+	flags.DurationVar(&o.auditInterval, "audit-interval", audit.DefaultInterval, "time between two looks at the RuntimeClasses, for Events about handlers that have become Missing, Broken or Expiring")
+	flags.StringVar(&o.leaderElect, "leader-election-namespace", "", "namespace of the Lease by which replicas agree on one that writes these Events; without it each replica does")
 	o.gate.addTo(cmd)
 	return cmd
 }
@@ -108,6 +115,9 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	klog.SetLogger(log)
 	if o.shutdownDelay < 0 {
 		return errors.New("--shutdown-delay must not be below 0")
+	}
+	if o.auditInterval < time.Second {
+		return errors.New("--audit-interval must be at least 1s")
 	}
 	options, err := o.managerOptions(log)
 	if err != nil {
@@ -135,10 +145,11 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := webhook.Register(ctx, mgr, choices); err != nil {
+	gate, ready, err := webhook.Register(ctx, mgr, choices)
+	if err != nil {
 		return err
 	}
-	if err := audit.Register(mgr); err != nil {
+	if err := audit.Register(mgr, gate, ready, o.auditInterval); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
@@ -157,7 +168,10 @@ func (o *serveOptions) webhookOptions() (webhook.Options, error) {
 	if err != nil {
 		return choices, err
 	}
-	choices.Scope, choices.Exempt = webhook.PodsScope(o.podsScope), o.exempt
+	choices.Scope, choices.Exempt, choices.OrphanGrace = webhook.PodsScope(o.podsScope), o.exempt, o.orphanGrace
+	if o.orphanGrace < 0 {
+		return choices, errors.New("--orphan-grace must not be below 0")
+	}
 	choices.Version = thisBuild().Version
 	if choices.Scope != webhook.ScopeClass && choices.Scope != webhook.ScopeAll {
 		return choices, fmt.Errorf("--pods-scope %q: want %s or %s", o.podsScope, webhook.ScopeClass, webhook.ScopeAll)
@@ -184,8 +198,12 @@ func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, error) 
 		Cache:                  inventory.CacheOptions(),
 		HealthProbeBindAddress: o.healthAddr,
 		PprofBindAddress:       o.pprofAddr,
-		Metrics:                server.Options{BindAddress: o.metricsAddr},
-		WebhookServer:          crwebhook.NewServer(crwebhook.Options{Host: host, Port: port, CertDir: o.certDir}),
+
+		LeaderElection: o.leaderElect != "", LeaderElectionNamespace: o.leaderElect, LeaderElectionID: "runtimegate",
+		LeaderElectionReleaseOnCancel: true,
+
+		Metrics:       server.Options{BindAddress: o.metricsAddr},
+		WebhookServer: crwebhook.NewServer(crwebhook.Options{Host: host, Port: port, CertDir: o.certDir}),
 	}, nil
 }
 

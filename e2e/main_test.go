@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -43,7 +44,21 @@ func run(m *testing.M) (code int, err error) {
 	if root, err = build.Root(); err != nil {
 		return 1, err
 	}
-	return m.Run(), nil
+	code = m.Run()
+	if len(skipped) > 0 {
+		fmt.Printf("e2e: %d SKIPPED: %s\n", len(skipped), strings.Join(skipped, "; "))
+	}
+	return code, nil
+}
+
+// skipped are the tests that this host does not let run; they are told of at
+// the end, where nobody overlooks them.
+var skipped []string
+
+func skip(t *testing.T, why error) {
+	t.Helper()
+	skipped = append(skipped, fmt.Sprintf("%s: %v", t.Name(), why))
+	t.Skip(why)
 }
 
 // startCluster starts a cluster for one test, which runs beside others from here

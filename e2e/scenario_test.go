@@ -36,11 +36,19 @@ func TestScenarios(t *testing.T) {
 // play runs a session's commands and compares what they print.
 func play(t *testing.T, c *harness.Cluster, path string) {
 	t.Helper()
+	playWith(t, path, func(step *session.Step) (output string, exit int, err error) {
+		return c.Shell(interrupted, filepath.Dir(path), step.Command)
+	})
+}
+
+// playWith is play with another way to run the commands.
+func playWith(t *testing.T, path string, run func(*session.Step) (output string, exit int, err error)) {
+	t.Helper()
 	s, err := session.Read(path)
 	must(t, err)
 	for i := range s.Steps {
 		step := &s.Steps[i]
-		output, exit, err := c.Shell(interrupted, filepath.Dir(path), step.Command)
+		output, exit, err := run(step)
 		if err != nil {
 			t.Fatalf("$ %s\n%v", step.Command, err)
 		}

@@ -36,28 +36,31 @@ type Options struct {
 	// sent, and the namespaces of which none is.
 	Scope  PodsScope
 	Exempt []string
+	// OrphanGrace is how long a NodeRuntime without a Node is left alone.
+	OrphanGrace time.Duration
 	// Version is that of runtimegate, for a metric.
 	Version string
 }
 
-// Register adds the webhook and what feeds it to a manager. The manager is
-// ready (check "inventory") once the nodes are known.
-func Register(ctx context.Context, mgr manager.Manager, o Options) error {
+// Register adds the webhook and what feeds it to a manager, and returns what
+// judges, and whether it knows the nodes. The manager is ready (check "inventory")
+// once it does.
+func Register(ctx context.Context, mgr manager.Manager, o Options) (judge *Gate, ready func() bool, err error) {
 	index := inventory.NewIndex(o.Inventory)
 	nodesSynced, err := inventory.Feed(ctx, mgr.GetCache(), index)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	rules := newPolicies(mgr.GetLogger().WithName("policies"), mgr.GetCache(), mgr.GetAPIReader())
 	policiesSynced, err := rules.watch(ctx, mgr.GetCache())
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	caches := []func() bool{nodesSynced, policiesSynced}
 	for _, kind := range []client.Object{&nodev1.RuntimeClass{}, namespaceObject()} {
 		informer, err := mgr.GetCache().GetInformer(ctx, kind)
 		if err != nil {
-			return fmt.Errorf("watch %T: %w", kind, err)
+			return nil, nil, fmt.Errorf("watch %T: %w", kind, err)
 		}
 		caches = append(caches, informer.HasSynced)
 	}
@@ -70,7 +73,7 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 		}
 		return nil
 	}); err != nil {
-		return fmt.Errorf("add readiness check: %w", err)
+		return nil, nil, fmt.Errorf("add readiness check: %w", err)
 	}
 	live := classesOf(mgr.GetAPIReader())
 	gate := &Gate{
@@ -85,7 +88,7 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 	}
 	nodes := &inventoryCollector{summary: index.Summary, classes: gate.Classes, synced: synced, now: time.Now}
 	if err := registerMetrics(metrics.Registry, o.Version, nodes); err != nil {
-		return err
+		return nil, nil, err
 	}
 	namespaces := namespacesOf(mgr.GetCache())
 	log := mgr.GetLogger().WithName("webhook")
@@ -105,5 +108,9 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) error {
 		Decided: record("runtimepolicies", log),
 	})
 	status := &policyStatus{client: mgr.GetClient(), namespaces: namespaces, scope: o.Scope, exempt: o.Exempt, maxAction: o.MaxAction}
-	return status.register(mgr)
+	if err := status.register(mgr); err != nil {
+		return nil, nil, err
+	}
+	gone := &orphans{cached: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(), grace: o.OrphanGrace}
+	return gate, synced, gone.register(mgr)
 }

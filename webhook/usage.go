@@ -34,16 +34,16 @@ type Lister interface {
 // most, and ReplicaSets and Jobs come last, since most of them are made by
 // others and are passed over.
 var surveyed = []struct {
-	resource string
-	list     func() client.ObjectList
+	resource, apiVersion string
+	list                 func() client.ObjectList
 }{
-	{"pods", func() client.ObjectList { return &corev1.PodList{} }},
-	{"deployments.apps", func() client.ObjectList { return &appsv1.DeploymentList{} }},
-	{"statefulsets.apps", func() client.ObjectList { return &appsv1.StatefulSetList{} }},
-	{"daemonsets.apps", func() client.ObjectList { return &appsv1.DaemonSetList{} }},
-	{"cronjobs.batch", func() client.ObjectList { return &batchv1.CronJobList{} }},
-	{"jobs.batch", func() client.ObjectList { return &batchv1.JobList{} }},
-	{"replicasets.apps", func() client.ObjectList { return &appsv1.ReplicaSetList{} }},
+	{"pods", "v1", func() client.ObjectList { return &corev1.PodList{} }},
+	{"deployments.apps", "apps/v1", func() client.ObjectList { return &appsv1.DeploymentList{} }},
+	{"statefulsets.apps", "apps/v1", func() client.ObjectList { return &appsv1.StatefulSetList{} }},
+	{"daemonsets.apps", "apps/v1", func() client.ObjectList { return &appsv1.DaemonSetList{} }},
+	{"cronjobs.batch", "batch/v1", func() client.ObjectList { return &batchv1.CronJobList{} }},
+	{"jobs.batch", "batch/v1", func() client.ObjectList { return &batchv1.JobList{} }},
+	{"replicasets.apps", "apps/v1", func() client.ObjectList { return &appsv1.ReplicaSetList{} }},
 }
 
 // A user is what uses a handler: a Pod that has not finished, or a workload from
@@ -95,29 +95,38 @@ func survey(ctx context.Context, live Lister, namespaces []string, visit func(co
 
 var errBound = errors.New("a bound was reached")
 
-// list shows the objects of one list, page by page. No resourceVersion is asked
-// for: with "0" an API server would answer with all objects, whatever the limit.
+// list shows the users among the objects of one list.
 func (r *reach) list(ctx context.Context, live Lister, newList func() client.ObjectList, namespace string, visit func(context.Context, *user)) error {
+	limit := func() int {
+		r.cut = r.looked == surveyObjects
+		return min(surveyPage, surveyObjects-r.looked)
+	}
+	return eachObject(ctx, live, newList, namespace, limit, func(object runtime.Object) error {
+		if r.cut = ctx.Err() != nil || r.looked == surveyObjects; r.cut {
+			return errBound
+		}
+		r.looked++
+		if u := userOf(object); u != nil {
+			visit(ctx, u)
+		}
+		return nil
+	})
+}
+
+// eachObject shows the objects of one list, page by page; limit is how many the
+// next page may have, errBound ends it at 0. No resourceVersion is asked for: with "0" an API server
+// would answer with all objects, whatever the limit.
+func eachObject(ctx context.Context, live Lister, newList func() client.ObjectList, namespace string, limit func() int, visit func(runtime.Object) error) error {
 	for token := ""; ; {
-		if r.looked == surveyObjects {
-			r.cut = true
+		most := limit()
+		if most <= 0 {
 			return errBound
 		}
 		page := newList()
-		limit := min(surveyPage, surveyObjects-r.looked)
-		if err := live.List(ctx, page, client.InNamespace(namespace), client.Limit(limit), client.Continue(token)); err != nil {
+		if err := live.List(ctx, page, client.InNamespace(namespace), client.Limit(most), client.Continue(token)); err != nil {
 			return err
 		}
-		if err := meta.EachListItem(page, func(object runtime.Object) error {
-			if r.cut = ctx.Err() != nil || r.looked == surveyObjects; r.cut {
-				return errBound
-			}
-			r.looked++
-			if u := userOf(object); u != nil {
-				visit(ctx, u)
-			}
-			return nil
-		}); err != nil {
+		if err := meta.EachListItem(page, visit); err != nil {
 			return err
 		}
 		if token = page.GetContinue(); token == "" {

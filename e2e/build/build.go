@@ -26,11 +26,18 @@ type target struct {
 	links   []string // other names that the program goes by
 	sources []string // globs from the root; given, it is built only when they change
 	about   string   // what it is and how long it takes, where that is long
-	set     string   // built only for those who name this set; empty: always
+	sets    []string // built only for those who name one of these sets; none: always
+	env     []string // beside flags.env
+	flags   []string // beside those of every build
 }
 
-// Containerd is the set of the real containerds.
-const Containerd = "containerd"
+// The sets of programs that only some tests need.
+const (
+	// Containerd are the real containerds.
+	Containerd = "containerd"
+	// Node is what a real node runs. It needs a C compiler: CheckC.
+	Node = "node"
+)
 
 var targets = []target{
 	{
@@ -42,16 +49,36 @@ var targets = []target{
 	},
 	{name: "runtimegate", module: ".", pkg: "."},
 	{name: "demo", module: "e2e", pkg: "./cmd/demo"},
-	containerd("1.7", "github.com/containerd/containerd/cmd/containerd"),
-	containerd("2.4", "github.com/containerd/containerd/v2/cmd/containerd"),
+	containerd("1.7", "github.com/containerd/containerd/cmd/containerd", Containerd),
+	containerd("2.4", "github.com/containerd/containerd/v2/cmd/containerd", Containerd, Node),
+	{
+		name: "containerd-shim-runc-v2", module: "e2e/containerd/2.4", sets: []string{Node},
+		pkg:     "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
+		sources: []string{"e2e/containerd/2.4/go.*", "e2e/build/flags.env"},
+	},
+	{
+		name: "runc", module: "e2e/containerd/runc", sets: []string{Node},
+		pkg:     "github.com/opencontainers/runc",
+		sources: []string{"e2e/containerd/runc/go.*", "e2e/build/*"},
+		// It has C in it. Without the tag seccomp it needs no library; static, it
+		// runs on a node that has none.
+		env:   []string{"CGO_ENABLED=1"},
+		flags: []string{"-tags", "netgo,osusergo", "-ldflags", "-s -w -linkmode external -extldflags -static"},
+	},
+	{
+		name: "kubelet", module: "e2e", pkg: "./cmd/kubelet", sets: []string{Node},
+		sources: []string{"e2e/go.mod", "e2e/go.sum", "e2e/cmd/kubelet/*.go", "e2e/build/*"},
+		about:   "the kubelet of the Kubernetes that e2e/go.mod pins",
+	},
+	{name: "pause", module: "e2e", pkg: "./cmd/pause", sets: []string{Node}},
 }
 
 // containerd is the target of the containerd that the module of that minor
 // version pins.
-func containerd(minor, pkg string) target {
+func containerd(minor, pkg string, sets ...string) target {
 	module := "e2e/containerd/" + minor
 	return target{
-		name: "containerd-" + minor, module: module, pkg: pkg, set: Containerd,
+		name: "containerd-" + minor, module: module, pkg: pkg, sets: sets,
 		sources: []string{module + "/go.*", "e2e/build/flags.env"},
 		about: "the containerd that " + module + "/go.mod pins\n" +
 			"       2 to 4 minutes on 2 cores when the Go build cache is empty; kept until that file changes",
@@ -75,7 +102,8 @@ func All(ctx context.Context, out io.Writer, sets ...string) (string, error) {
 	}
 	defer unlock()
 	for _, t := range targets {
-		if t.set != "" && !slices.Contains(sets, t.set) {
+		asked := func(set string) bool { return slices.Contains(sets, set) }
+		if t.sets != nil && !slices.ContainsFunc(t.sets, asked) {
 			continue
 		}
 		if err := t.build(ctx, root, bin, out); err != nil {
@@ -100,14 +128,15 @@ func (t target) build(ctx context.Context, root, bin string, out io.Writer) erro
 	started := time.Now()
 	module := filepath.Join(root, t.module)
 	args := []string{"build", "-v", "-o", program, "-ldflags", "-s -w"}
-	if t.name == "cluster" {
+	if t.name == "cluster" || t.name == "kubelet" {
 		version, err := kubernetesVersion(ctx, module)
 		if err != nil {
 			return err
 		}
 		args[len(args)-1] += versionFlags(version)
 	}
-	if err := compile(ctx, module, append(args, t.pkg), t.name, out); err != nil {
+	args = append(append(args, t.flags...), t.pkg)
+	if err := compile(ctx, module, args, append(environ(), t.env...), t.name, out); err != nil {
 		return err
 	}
 	if took := time.Since(started); took > time.Second {

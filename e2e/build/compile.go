@@ -17,10 +17,10 @@ import (
 const heartbeat = 15 * time.Second
 
 // compile runs a go build -v and says how far it is while it runs.
-func compile(ctx context.Context, dir string, args []string, name string, out io.Writer) error {
+func compile(ctx context.Context, dir string, args, env []string, name string, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	cmd.Env = environ()
+	cmd.Env = env
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	stderr, err := cmd.StderrPipe()

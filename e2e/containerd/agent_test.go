@@ -43,6 +43,11 @@ func (r *reported) wait(what, text string, kubectl ...string) {
 	}
 }
 
+// deployment names the class of the handler that comes and goes.
+const deployment = `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "app", "namespace": "default"}, "spec": {
+	"replicas": 0, "selector": {"matchLabels": {"app": "app"}}, "template": {"metadata": {"labels": {"app": "app"}}, "spec": {
+	"runtimeClassName": "fast", "containers": [{"name": "c", "image": "images.test/app"}]}}}}`
+
 // TestAgent: the cluster follows what a node's containerd has loaded, learns
 // before a restart what that takes away and after it what is lost, and keeps the
 // list of a containerd that is gone.
@@ -53,7 +58,9 @@ func TestAgent(t *testing.T) {
 	must(t, err)
 	t.Cleanup(c.Stop)
 	must(t, c.Install(interrupted, root))
-	_, err = c.StartGate(interrupted)
+	_, err = c.StartGate(interrupted, "--audit-interval=1s")
+	must(t, err)
+	_, err = c.Must(interrupted, deployment, "kubectl", "create", "-f", "-")
 	must(t, err)
 	_, err = c.Must(interrupted, `{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "fast"}, "handler": "extra"}`, "kubectl", "create", "-f", "-")
 	must(t, err)
@@ -73,6 +80,9 @@ func TestAgent(t *testing.T) {
 			if code, err := agent.Terminate(harness.ContainerdTimeout); err != nil || code != 0 {
 				t.Errorf("the agent ended with %d, %v; its last words:\n%s", code, err, agent.Tail())
 			}
+			// The next node is to be the only one.
+			_, err = c.Must(interrupted, "", "kubectl", "delete", "node/"+name, "nruntime/"+name)
+			must(t, err)
 		})
 	}
 }
@@ -112,6 +122,10 @@ func (r *reported) lifeCycle() {
 	r.wait("the Node's Event", "HandlerLost Warning "+got, about("Node", r.name)...)
 	r.wait("the RuntimeClass's Event", fmt.Sprintf(`HandlerLost Warning handler "extra" is gone since the last start of the runtime on node %s: `+
 		"new Pods of this class can't start there; kubectl get nruntime %s -o yaml says why", r.name, r.name), about("RuntimeClass", "fast")...)
+	for kind, name := range map[string]string{"RuntimeClass": "fast", "Deployment": "app"} {
+		r.wait("the Event on what wants the handler", "HandlerMissing Warning", "get", "events", "--namespace=default",
+			"-o=jsonpath={.items[0].reason} {.items[0].type}", "--field-selector=reason=HandlerMissing,involvedObject.kind="+kind+",involvedObject.name="+name)
+	}
 	// The next node's Event is one of its own.
 	_, err = r.cluster.Must(interrupted, "", "kubectl", "delete", "events", "--all", "--namespace=default")
 	must(t, err)

@@ -59,7 +59,7 @@ func (c *Cluster) run(ctx context.Context, cmd *exec.Cmd, stdout, stderr io.Writ
 	cmd.Env = c.Env()
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	exited := make(chan struct{})
-	if err := startTied(cmd, func() { close(exited) }); err != nil {
+	if err := startTied(nil, cmd, func() { close(exited) }); err != nil {
 		return 0, err
 	}
 	select {

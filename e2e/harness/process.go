@@ -26,6 +26,12 @@ type Process struct {
 
 // startProcess starts a program with its output going to a file.
 func startProcess(name, log string, cmd *exec.Cmd) (*Process, error) {
+	return startInside(nil, name, log, cmd)
+}
+
+// startInside is startProcess for a program that is to have the mounts of
+// another process and to be among its processes.
+func startInside(host *Process, name, log string, cmd *exec.Cmd) (*Process, error) {
 	file, err := os.Create(log)
 	if err != nil {
 		return nil, err
@@ -36,7 +42,7 @@ func startProcess(name, log string, cmd *exec.Cmd) (*Process, error) {
 	}
 	cmd.Stderr = file
 	p := &Process{Name: name, Log: log, Exited: make(chan struct{}), cmd: cmd}
-	if err := startTied(cmd, func() { close(p.Exited) }); err != nil {
+	if err := startTied(host, cmd, func() { close(p.Exited) }); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	return p, nil
@@ -46,13 +52,28 @@ func startProcess(name, log string, cmd *exec.Cmd) (*Process, error) {
 // only this process, which then ends the others in order) that is killed when
 // this process dies. The kernel takes the end of the starting thread for that
 // death, so the thread is kept until the program has ended.
-func startTied(cmd *exec.Cmd, exited func()) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+//
+// Given a host, the program is in its namespaces and dies with that instead: Go
+// takes a parent that it can't see from there for a dead one.
+func startTied(host *Process, cmd *exec.Cmd, exited func()) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+	if host == nil {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		var err error
+		if host != nil {
+			err = joinNamespaces(host.Pid())
+		}
+		if err == nil {
+			err = cmd.Start()
+		}
 		started <- err
 		if err == nil {
 			_ = cmd.Wait() // its ProcessState says how it went

@@ -1,11 +1,13 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"strings"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,18 +26,27 @@ const maxNote = 1024
 // server forgets the Event, after an hour by default.
 type eventWriter struct {
 	client client.Client
+	// limit keeps a change that concerns thousands from flooding the API server.
+	limit *rate.Limiter
 }
 
-// warn writes an Event of type Warning on an object without a namespace, which
-// stands in the namespace default as those of other components do. about is what
-// tells this Event from others of that reason on the object.
+func newEventWriter(c client.Client) *eventWriter {
+	return &eventWriter{client: c, limit: rate.NewLimiter(10, 100)}
+}
+
+// warn writes an Event of type Warning on an object. That of one without a
+// namespace stands in the namespace default, as those of other components do.
+// about is what tells this Event from others of that reason on the object.
 func (w *eventWriter) warn(ctx context.Context, on corev1.ObjectReference, reason, note string, about ...string) error {
 	about = append([]string{string(on.UID), reason}, about...)
 	sum := sha256.Sum256([]byte(strings.Join(about, "\x00")))
 	name := fmt.Sprintf("%.200s.%x", on.Name, sum[:8])
+	if err := w.limit.Wait(ctx); err != nil {
+		return err
+	}
 	now := metav1.Now()
 	event := &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name},
+		ObjectMeta:     metav1.ObjectMeta{Namespace: cmp.Or(on.Namespace, metav1.NamespaceDefault), Name: name},
 		InvolvedObject: on,
 		Type:           corev1.EventTypeWarning,
 		Reason:         reason,

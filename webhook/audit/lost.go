@@ -21,6 +21,7 @@ import (
 
 	"github.com/runtimegate/runtimegate/inventory"
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
+	"github.com/runtimegate/runtimegate/webhook"
 )
 
 // ReasonHandlerLost is the reason of the Events about handlers that a node had
@@ -31,9 +32,21 @@ const ReasonHandlerLost = v1alpha1.FindingHandlerLost
 // rolling restart loses a handler on node after node.
 const gather = 10 * time.Second
 
-// Register adds the controllers to a manager.
-func Register(mgr manager.Manager) error {
-	events := &eventWriter{client: mgr.GetClient()}
+// Register adds the controllers to a manager. The gate is the webhook's, ready
+// says whether it knows the nodes, and every is the time between two looks at the
+// RuntimeClasses.
+func Register(mgr manager.Manager, gate *webhook.Gate, ready func() bool, every time.Duration) error {
+	events := newEventWriter(mgr.GetClient())
+	classes := &classAudit{
+		gate: gate, live: mgr.GetAPIReader(), events: events, ready: ready, every: every, log: mgr.GetLogger().WithName("audit"),
+	}
+	if err := mgr.Add(classes); err != nil {
+		return fmt.Errorf("add the audit of RuntimeClasses: %w", err)
+	}
+	return registerLost(mgr, events)
+}
+
+func registerLost(mgr manager.Manager, events *eventWriter) error {
 	everywhere := false
 	nodes := builder.ControllerManagedBy(mgr).
 		Named("handler-lost-node").

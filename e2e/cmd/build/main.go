@@ -1,6 +1,6 @@
 // Command build builds the programs that the tests and the demo run. Its
-// arguments are sets of further ones: "containerd" for the real containerds, which
-// only tests run.
+// arguments are sets of further ones, which only tests run: "containerd" for the
+// real containerds, "node" for a real node.
 package main
 
 import (

@@ -17,6 +17,7 @@ var users = []struct{ file, name, group string }{
 	{"admin", "admin", "system:masters"},
 	{"scheduler", "system:kube-scheduler", ""},
 	{"controller-manager", "system:kube-controller-manager", ""},
+	{"node", "system:node:node-a", "system:nodes"}, // harness.RealNodeName
 }
 
 // writeUsers writes the API server's token file, and for each user a

@@ -8,6 +8,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 BIN := .cache/bin
+# What "runtimegate version" says.
+VERSION ?= $(shell git describe --tags --always --dirty)
 API := ./inventory/v1alpha1
 CRDS := charts/runtimegate/crds
 # Not cmd/cluster, cmd/kubelet and schedulerdiff: vet and staticcheck would read all of
@@ -34,7 +36,7 @@ test: containerds verify ## Run all checks and tests
 
 .PHONY: build
 build: ## Build runtimegate into .cache/bin
-	go build -ldflags='-s -w' -o $(BIN)/runtimegate .
+	go build -ldflags='-s -w -X main.version=$(VERSION)' -o $(BIN)/runtimegate .
 
 .PHONY: e2e
 e2e: programs ## Run the end-to-end tests (RUN=name for some, UPDATE=1 takes what they print as expected)

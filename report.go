@@ -58,7 +58,7 @@ type reportOptions struct {
 }
 
 func newReportCommand() *cobra.Command {
-	o := &reportOptions{cluster: genericclioptions.NewConfigFlags(true)}
+	o := &reportOptions{cluster: newClusterFlags(true)}
 	cmd := &cobra.Command{
 		Use:     "report [--once]",
 		Short:   "Publish or print what this node's container runtime has loaded",

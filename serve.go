@@ -57,6 +57,7 @@ type serveOptions struct {
 	webhookAddr   string
 	metricsAddr   string
 	healthAddr    string
+	pprofAddr     string
 	certDir       string
 	selfSigned    bool
 	hosts         []string
@@ -72,7 +73,7 @@ type serveOptions struct {
 }
 
 func newServeCommand() *cobra.Command {
-	o := &serveOptions{cluster: genericclioptions.NewConfigFlags(false)}
+	o := &serveOptions{cluster: newClusterFlags(false)}
 	cmd := &cobra.Command{
 		Use:     "serve",
 		Short:   "Serve the validating admission webhook",
@@ -89,6 +90,7 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&o.webhookAddr, "webhook-bind-address", ":9443", "host:port of the webhook")
 	flags.StringVar(&o.metricsAddr, "metrics-bind-address", ":8080", "host:port of /metrics; 0 turns it off")
 	flags.StringVar(&o.healthAddr, "health-probe-bind-address", ":8081", "host:port of /healthz and /readyz")
+	flags.StringVar(&o.pprofAddr, "pprof-bind-address", "0", "host:port of /debug/pprof/, which has no access control; 0 turns it off")
 	flags.StringVar(&o.certDir, "cert-dir", "", "folder with the serving certificate, tls.crt and tls.key")
 	flags.BoolVar(&o.selfSigned, "self-signed", false, "make a serving certificate at the start")
 	flags.StringSliceVar(&o.hosts, "self-signed-host", []string{"localhost", "127.0.0.1"}, "host names and IP addresses of the self-signed certificate")
@@ -170,6 +172,7 @@ func (o *serveOptions) webhookOptions() (webhook.Options, error) {
 	if o.orphanGrace < 0 {
 		return choices, errors.New("--orphan-grace must not be below 0")
 	}
+	choices.Version = thisBuild().Version
 	if choices.Scope != webhook.ScopeClass && choices.Scope != webhook.ScopeAll {
 		return choices, fmt.Errorf("--pods-scope %q: want %s or %s", o.podsScope, webhook.ScopeClass, webhook.ScopeAll)
 	}
@@ -186,11 +189,15 @@ func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, error) 
 	if err != nil {
 		return manager.Options{}, fmt.Errorf("--webhook-bind-address: %w", err)
 	}
+	if _, _, err := splitAddress(o.pprofAddr); err != nil && o.pprofAddr != "0" {
+		return manager.Options{}, fmt.Errorf("--pprof-bind-address: %w", err)
+	}
 	return manager.Options{
 		Scheme:                 scheme,
 		Logger:                 log,
 		Cache:                  inventory.CacheOptions(),
 		HealthProbeBindAddress: o.healthAddr,
+		PprofBindAddress:       o.pprofAddr,
 
 		LeaderElection: o.leaderElect != "", LeaderElectionNamespace: o.leaderElect, LeaderElectionID: "runtimegate",
 		LeaderElectionReleaseOnCancel: true,

@@ -22,6 +22,7 @@ type Gate struct {
 	*Process
 	Webhook string // host:port that the API server calls
 	Health  string // host:port of /healthz and /readyz
+	Metrics string // host:port of /metrics
 	cluster *Cluster
 }
 
@@ -65,11 +66,11 @@ func (c *Cluster) StartGate(ctx context.Context, args ...string) (*Gate, error) 
 // LaunchGate installs the webhook and starts runtimegate, which reaches the
 // API server through a kubeconfig.
 func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string, args ...string) (*Gate, error) {
-	ports, err := freePorts(2)
+	ports, err := freePorts(3)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{Webhook: ports[0], Health: ports[1], cluster: c}
+	g := &Gate{Webhook: ports[0], Health: ports[1], Metrics: ports[2], cluster: c}
 	manifest, err := webhookFor(g.Webhook, c.Scope)
 	if err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string, args ...str
 	}
 	flags := []string{
 		"serve", "--kubeconfig=" + kubeconfig, "--log-format=text",
-		"--webhook-bind-address=" + g.Webhook, "--health-probe-bind-address=" + g.Health, "--metrics-bind-address=0",
+		"--webhook-bind-address=" + g.Webhook, "--health-probe-bind-address=" + g.Health, "--metrics-bind-address=" + g.Metrics,
 		"--self-signed", "--self-signed-host=127.0.0.1", "--inject-ca=" + configuration,
 		"--node-settle=0s", // all nodes here are seconds old
 	}

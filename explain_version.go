@@ -147,7 +147,7 @@ func (o *explainOptions) socketOf(host *hostfs.FS, t *target) string {
 		}
 		return ""
 	}
-	if found, err := cri.Find(host); err == nil && host.Exists(found.Socket) {
+	if found, err := cri.Find(host, ""); err == nil && host.Exists(found.Socket) {
 		return found.Socket
 	}
 	return ""

@@ -53,7 +53,7 @@ func (o *nodeOptions) observe(ctx context.Context, stderr io.Writer) (*inventory
 		return nil, err
 	}
 	defer closeRoot()
-	endpoint, err := observer.Find()
+	endpoint, err := observer.Find("")
 	if err != nil {
 		return nil, err
 	}

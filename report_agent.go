@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"os/signal"
 	"syscall"
 	"time"
@@ -10,11 +11,13 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/runtimegate/runtimegate/inventory"
+	"github.com/runtimegate/runtimegate/inventory/cri"
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
 )
 
@@ -37,10 +40,10 @@ func (o *reportOptions) runAgent(cmd *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	before := published(ctx, c, o.node, log)
 	agent := &inventory.Agent{
-		Node: o.node, Poll: o.poll, Heartbeat: o.heartbeat, Log: log,
-		Published: published(ctx, c, o.node, log),
-		Publish:   func(ctx context.Context, r *v1alpha1.NodeRuntime) error { return inventory.Publish(ctx, c, r) },
+		Node: o.node, Poll: o.poll, Heartbeat: o.heartbeat, Log: log, Published: before,
+		Publish: func(ctx context.Context, r *v1alpha1.NodeRuntime) error { return inventory.Publish(ctx, c, r) },
 	}
 	watch := func([]string) {}
 	if watcher, err := inventory.NewWatcher(observer.Host, observer.Root); err != nil {
@@ -49,49 +52,73 @@ func (o *reportOptions) runAgent(cmd *cobra.Command) error {
 		defer watcher.Close()
 		agent.Hints, watch = watcher.Hints, watcher.Watch
 	}
-	agent.Observe = observeWith(observer, watch, log)
+	agent.Observe = observeWith(observer, socketOf(before), watch, log)
 	log.Info("Reporting", "node", o.node, "poll", o.poll.String(), "heartbeat", o.heartbeat.String())
 	agent.Run(ctx)
 	return nil
 }
 
+// socketOf is the socket that was asked for a report, "" if that is not known.
+func socketOf(report *v1alpha1.NodeRuntime) string {
+	if report == nil || report.Spec.Source != v1alpha1.SourceCRI {
+		return ""
+	}
+	socket, err := cri.ParseEndpoint(report.Spec.Runtime.Endpoint)
+	if err != nil {
+		return ""
+	}
+	return socket
+}
+
 // observeWith finds the socket anew at every look: a runtime may come up after
-// the agent. What was taken is logged when it changes. What a look needs of the
-// program is not needed between two of them.
-func observeWith(observer *inventory.Observer, watch func([]string), log logr.Logger) func(context.Context) (*inventory.Observation, error) {
-	taken, release := "", programReleaser()
+// the agent, and the kubelet may be told another. before is the one that was asked
+// by the agent's predecessor. What was taken is logged when it changes. What a look
+// needs of the program is not needed between two of them.
+func observeWith(observer *inventory.Observer, before string, watch func([]string), log logr.Logger) func(context.Context) (*inventory.Observation, error) {
+	taken, logged, release := before, "", programReleaser()
 	return func(ctx context.Context) (*inventory.Observation, error) {
 		defer release()
-		endpoint, err := observer.Find()
+		endpoint, err := observer.Find(taken)
 		if err != nil {
 			return nil, err
 		}
-		if endpoint.Socket != taken {
-			taken = endpoint.Socket
+		if endpoint.Socket != logged {
+			logged = endpoint.Socket
 			log.Info("Asking a runtime", "socket", endpoint.Socket, "why", endpoint.Why, "others", endpoint.Others)
 		}
 		seen, err := observer.Observe(ctx, endpoint)
 		if err == nil {
+			taken = endpoint.Socket
 			watch(seen.Folders())
 		}
 		return seen, err
 	}
 }
 
-// published is what the cluster has of the node. Without it an agent whose
-// runtime is silent has nothing to say, which is not worse than an error.
+// published is what the cluster has of the node. Nothing may be written before
+// that is known: it is what the runtime had, if it does not answer now, and what
+// it has lost, if it does. So it is asked for until there is an answer.
 func published(ctx context.Context, c client.Client, node string, log logr.Logger) *v1alpha1.NodeRuntime {
-	ctx, cancel := context.WithTimeout(ctx, clusterTimeout)
-	defer cancel()
 	report := &v1alpha1.NodeRuntime{}
-	err := c.Get(ctx, client.ObjectKey{Name: node}, report)
-	if err != nil {
-		if !apierrors.IsNotFound(err) {
-			log.Error(err, "Can't read what is published", "node", node)
+	pauses := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 1, Steps: math.MaxInt32, Cap: 30 * time.Second}
+	for ctx.Err() == nil {
+		bounded, cancel := context.WithTimeout(ctx, clusterTimeout)
+		err := c.Get(bounded, client.ObjectKey{Name: node}, report)
+		cancel()
+		switch {
+		case err == nil:
+			return report
+		case apierrors.IsNotFound(err):
+			return nil
 		}
-		return nil
+		pause := pauses.Step()
+		log.Error(err, "Can't read what is published", "node", node, "next try in", pause.Round(time.Millisecond).String())
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
 	}
-	return report
+	return nil
 }
 
 func (o *reportOptions) checkAgent() error {

@@ -72,7 +72,7 @@ func (a *Agent) Run(ctx context.Context) {
 	}
 	a.pause, a.memory.node = pauses, a.Node
 	if a.Published != nil {
-		a.memory.restore(a.Published, jittered(a.Heartbeat, a.random()))
+		a.memory.restore(a.Published, jittered(a.Heartbeat, a.random()), time.Now())
 	}
 	poll := time.NewTimer(0)
 	defer poll.Stop()
@@ -90,12 +90,21 @@ func (a *Agent) Run(ctx context.Context) {
 			poll.Reset(0)
 		case <-poll.C:
 			a.look(ctx)
-			poll.Reset(jittered(a.Poll, a.random()))
+			poll.Reset(jittered(a.next(), a.random()))
 		}
 		if retry == nil {
 			retry = a.write(ctx)
 		}
 	}
+}
+
+// next is the time until the next look. A runtime that has just gone is mostly
+// about to come back.
+func (a *Agent) next() time.Duration {
+	if a.failing && !a.memory.isSilent(time.Now()) {
+		return min(a.Poll, silentAfter/5)
+	}
+	return a.Poll
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -137,6 +146,7 @@ func (a *Agent) write(ctx context.Context) <-chan time.Time {
 		return nil
 	}
 	if err != nil {
+		a.memory.unwritten()
 		pause := a.pause.Step()
 		a.Log.Error(err, "Can't publish", "node", a.Node, "next try in", pause.Round(time.Millisecond).String())
 		return time.After(pause)

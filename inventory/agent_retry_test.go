@@ -71,7 +71,8 @@ func TestAgentPausesAgain(t *testing.T) {
 	}
 }
 
-// TestAgentForgetsWhatIsUndone: what the node no longer has is not written.
+// TestAgentForgetsWhatIsUndone: what the node no longer has is not written, but
+// what it has then is: a write without an answer may have been done.
 func TestAgentForgetsWhatIsUndone(t *testing.T) {
 	f := &fakeNode{loaded: loadedWith("runc")}
 	run(t, f, nil, func() {
@@ -83,7 +84,40 @@ func TestAgentForgetsWhatIsUndone(t *testing.T) {
 		f.refused = false
 		time.Sleep(2 * time.Minute)
 	})
-	check(t, f, "0s runc")
+	if n := len(f.written); n != 2 || f.written[0] != "0s runc" || !strings.HasSuffix(f.written[1], "s runc HandlerLost") {
+		t.Errorf("written %q", f.written)
+	}
+}
+
+// TestAgentKeepsWhatItCouldNotWrite: a list that was not written is kept when the
+// runtime falls silent.
+func TestAgentKeepsWhatItCouldNotWrite(t *testing.T) {
+	f := &fakeNode{loaded: loadedWith("nvidia", "runc")}
+	run(t, f, nil, func() {
+		time.Sleep(time.Second)
+		f.refused, f.loaded = true, loadedWith("kata", "nvidia", "runc")
+		time.Sleep(time.Minute)
+		f.loaded = nil
+		time.Sleep(time.Minute)
+		f.refused = false
+		time.Sleep(2 * time.Minute)
+	})
+	if last := f.written[len(f.written)-1]; !strings.HasSuffix(last, " kata,nvidia,runc RuntimeUnreachable") {
+		t.Errorf("written %q", f.written)
+	}
+}
+
+// TestAgentRenewsAReportFromTheFuture: a clock that was put right must not keep
+// the report from being renewed.
+func TestAgentRenewsAReportFromTheFuture(t *testing.T) {
+	f := &fakeNode{loaded: loadedWith("runc")}
+	run(t, f, nil, func() { time.Sleep(time.Second) })
+	f.last.Spec.RenewedAt.Time = f.last.Spec.RenewedAt.Add(8 * time.Hour)
+	f.written = nil
+	run(t, f, func(a *Agent) { a.Published = f.last }, func() { time.Sleep(10 * time.Minute) })
+	if len(f.written) == 0 {
+		t.Error("nothing is written within 10 minutes")
+	}
 }
 
 // TestAgentsFallOutOfStep: of nodes that are started together not even the

@@ -119,7 +119,7 @@ func TestAgentKeepsTheListOfASilentRuntime(t *testing.T) {
 	if len(f.written) < 4 {
 		t.Fatalf("written %q", f.written)
 	}
-	if got := f.written[:2]; got[0] != "0s nvidia,runc" || got[1] != "30s nvidia,runc RuntimeUnreachable" {
+	if got := f.written[:2]; got[0] != "0s nvidia,runc" || got[1] != "25s nvidia,runc RuntimeUnreachable" {
 		t.Errorf("written %q", got)
 	}
 	if got := f.written[len(f.written)-1]; !strings.HasSuffix(got, " nvidia,runc") {
@@ -143,7 +143,7 @@ func TestAgentSaysNothingOfARestart(t *testing.T) {
 func TestAgentThatStartsWithASilentRuntime(t *testing.T) {
 	f := &fakeNode{}
 	run(t, f, nil, func() { time.Sleep(time.Minute) })
-	check(t, f, "15s  RuntimeUnreachable")
+	check(t, f, "10s  RuntimeUnreachable")
 
 	var before *v1alpha1.NodeRuntime
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestAgentThatStartsWithASilentRuntime(t *testing.T) {
 	})
 	f = &fakeNode{}
 	run(t, f, func(a *Agent) { a.Published = before }, func() { time.Sleep(time.Minute) })
-	check(t, f, "15s kata,runc RuntimeUnreachable,NextUnknown")
+	check(t, f, "10s kata,runc RuntimeUnreachable,NextUnknown")
 }
 
 func TestAgentTakesOverWhatIsPublished(t *testing.T) {

@@ -26,12 +26,20 @@ func (l *live) history() {
 	// What was lost counts until the next start: who starts the runtime once more
 	// without it does not miss it.
 	same := l.Before.Runtime.StartedAt.Equal(l.spec.Runtime.StartedAt)
+	reloaded := same && l.Loaded.RuntimeName == config.CRIO
 	for _, name := range had(l.Before, same) {
-		if _, ok := l.Loaded.Handler(name); !ok {
-			l.handlerLost(name)
+		if _, ok := l.Loaded.Handler(name); ok {
+			continue
 		}
+		if reloaded {
+			// It goes on with the handlers that it had at its start (cri-o#10202).
+			l.add(v1alpha1.FindingHandlerUnconfirmed, v1alpha1.SeverityWarning, config.Place{}, name,
+				"handler %q is not listed by cri-o any more since it has read its files anew; the next restart of cri-o takes it away, if it has not gone yet", name)
+			continue
+		}
+		l.handlerLost(name)
 	}
-	if !same || l.Loaded.RuntimeName != config.CRIO {
+	if !reloaded || len(l.Before.Handlers) == 0 {
 		return
 	}
 	confirmed := namesOf(l.Before.Handlers)
@@ -51,6 +59,11 @@ func had(spec *v1alpha1.NodeRuntimeSpec, same bool) []string {
 	names := namesOf(spec.Handlers)
 	if same {
 		names = append(names, handlersWith(spec, v1alpha1.FindingHandlerLost)...)
+		for _, name := range handlersWith(spec, v1alpha1.FindingHandlerUnconfirmed) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }

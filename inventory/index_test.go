@@ -92,6 +92,8 @@ func TestKnowledge(t *testing.T) {
 	unproven.Spec.Findings = []v1alpha1.Finding{{Code: v1alpha1.FindingDumpNotProof}}
 	unconfirmed := report("n", fresh, "nvidia", "runc")
 	unconfirmed.Spec.Findings = []v1alpha1.Finding{{Code: v1alpha1.FindingHandlerUnconfirmed, Handler: "nvidia"}}
+	goneUnconfirmed := report("n", fresh, "runc")
+	goneUnconfirmed.Spec.Findings = unconfirmed.Spec.Findings
 	dump := report("n", fresh, "runc")
 	dump.Spec.Source = v1alpha1.SourceConfigDump
 	dumpWith := report("n", fresh, "nvidia")
@@ -130,6 +132,7 @@ func TestKnowledge(t *testing.T) {
 		{"a runtime that no longer answers may come back with more", oldNode("n"), unreachable("n", "runc"), UnknownSilent},
 		{"and is taken to come back with what it had", oldNode("n"), unreachable("n", "nvidia"), Has},
 		{"what CRI-O lists since a reload is not sure", oldNode("n"), unconfirmed, UnknownSilent},
+		{"nor is what it lists no more", oldNode("n"), goneUnconfirmed, UnknownSilent},
 		{"a node that has settled", oldNode("n", created(ago(10*time.Minute))), report("n", ago(0), "runc"), Lacks},
 	}
 	for _, tt := range tests {

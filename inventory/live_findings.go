@@ -47,7 +47,7 @@ func severityRank(s v1alpha1.Severity) int {
 func codeRank(code string) int {
 	order := []string{
 		v1alpha1.FindingTooManyHandlers, v1alpha1.FindingDefaultBroken, config.CodeDaemonWillNotStart, config.CodeCRIDisabled, config.CodeDefaultMissing,
-		v1alpha1.FindingHandlerLost, v1alpha1.FindingBroken, v1alpha1.FindingExpiring, v1alpha1.FindingRestartPending,
+		v1alpha1.FindingHandlerUnconfirmed, v1alpha1.FindingHandlerLost, v1alpha1.FindingBroken, v1alpha1.FindingExpiring, v1alpha1.FindingRestartPending,
 	}
 	if i := slices.Index(order, code); i >= 0 {
 		return i

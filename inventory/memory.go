@@ -13,9 +13,9 @@ import (
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
 )
 
-// silentAfter is how many looks in a row a runtime must miss to be reported
-// silent. A restart takes no longer than one.
-const silentAfter = 2
+// silentAfter is how long a runtime must not answer to be reported silent: a
+// restart takes less.
+const silentAfter = 10 * time.Second
 
 // A memory is what an Agent knows of what it has published.
 type memory struct {
@@ -24,10 +24,12 @@ type memory struct {
 	published *v1alpha1.NodeRuntime
 	// renewBy is when it must be written again even if nothing has changed.
 	renewBy time.Time
-	// observed is when the runtime last answered, and missed how many looks have
-	// had no answer since.
+	// seen is what the runtime told last, written or not; nil for nothing.
+	seen *v1alpha1.NodeRuntime
+	// observed is when the runtime last answered, and missing since when it has
+	// not; zero while it does.
 	observed metav1.Time
-	missed   int
+	missing  time.Time
 	// starts are the starts of the runtime within the last stormTime, oldest first.
 	starts []time.Time
 }
@@ -39,19 +41,34 @@ func (m *memory) recall(seen *Observation) {
 	}
 	m.starts = slices.DeleteFunc(m.starts, func(start time.Time) bool { return seen.At.Sub(start) > stormTime })
 	seen.Starts = m.starts
-	if m.published != nil {
-		seen.Before = &m.published.Spec
+	if last := m.last(); last != nil {
+		seen.Before = &last.Spec
 	}
+}
+
+// last is the last report that is known; nil for none.
+func (m *memory) last() *v1alpha1.NodeRuntime {
+	if m.seen != nil {
+		return m.seen
+	}
+	return m.published
+}
+
+// isSilent says whether the runtime counts as silent.
+func (m *memory) isSilent(now time.Time) bool {
+	return !m.missing.IsZero() && now.Sub(m.missing) >= silentAfter
 }
 
 // after returns what is to be published after a look that gave a report or
 // failed; nil for nothing.
 func (m *memory) after(report *v1alpha1.NodeRuntime, failure error, now time.Time) *v1alpha1.NodeRuntime {
 	if failure != nil {
-		m.missed++
-		report = m.silent(failure)
+		if m.missing.IsZero() {
+			m.missing = now
+		}
+		report = m.silent(failure, now)
 	} else {
-		m.missed, m.observed = 0, report.Spec.ObservedAt
+		m.missing, m.observed, m.seen = time.Time{}, report.Spec.ObservedAt, report.DeepCopy()
 	}
 	switch {
 	case report == nil:
@@ -67,17 +84,18 @@ func (m *memory) after(report *v1alpha1.NodeRuntime, failure error, now time.Tim
 // silent is the report of a runtime that does not answer: what it said last,
 // with findings. Of one that has never answered they are all there is, which is
 // not the same as a runtime without handlers.
-func (m *memory) silent(failure error) *v1alpha1.NodeRuntime {
+func (m *memory) silent(failure error, now time.Time) *v1alpha1.NodeRuntime {
 	report := &v1alpha1.NodeRuntime{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeRuntime"},
 		ObjectMeta: metav1.ObjectMeta{Name: m.node},
 		Spec:       v1alpha1.NodeRuntimeSpec{Source: v1alpha1.SourceCRI},
 	}
-	if m.published != nil {
-		m.published.Spec.DeepCopyInto(&report.Spec)
+	known := m.last()
+	if known != nil {
+		known.Spec.DeepCopyInto(&report.Spec)
 	}
-	if m.missed < silentAfter {
-		if m.published == nil {
+	if !m.isSilent(now) {
+		if known == nil {
 			return nil
 		}
 		return report
@@ -117,18 +135,26 @@ func ofSilence(code, file string) bool {
 	return code == v1alpha1.FindingRuntimeUnreachable || code == v1alpha1.FindingCRITooOld || code == config.CodeCRIDisabled && file == ""
 }
 
+// unwritten notes that a report may not have been published. Whether it was is
+// not known after a time-out: whatever the next look sees is written.
+func (m *memory) unwritten() { m.renewBy = time.Time{} }
+
 // written notes that a report was published.
 func (m *memory) written(report *v1alpha1.NodeRuntime, renewBy time.Time) {
 	m.published, m.renewBy = report, renewBy
 }
 
 // restore takes over what a process before has published. The time of that
-// writing decides how long it holds.
-func (m *memory) restore(report *v1alpha1.NodeRuntime, heartbeat time.Duration) {
+// writing decides how long it holds, but not one from the future.
+func (m *memory) restore(report *v1alpha1.NodeRuntime, heartbeat time.Duration, now time.Time) {
 	m.published, m.observed = report, report.Spec.ObservedAt
-	m.renewBy = report.Spec.RenewedAt.Add(heartbeat)
+	renewed := report.Spec.RenewedAt.Time
+	if renewed.After(now) {
+		renewed = now
+	}
+	m.renewBy = renewed.Add(heartbeat)
 	if slices.ContainsFunc(report.Spec.Findings, func(f v1alpha1.Finding) bool { return f.Code == v1alpha1.FindingRuntimeUnreachable }) {
-		m.missed = silentAfter
+		m.missing = now.Add(-silentAfter)
 	}
 }
 

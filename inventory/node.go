@@ -49,8 +49,7 @@ type node struct {
 	unproven bool
 	// fromDump: the report is of files, not of the running runtime.
 	fromDump bool
-	// unconfirmed are the reported handlers of which it is not sure that they are
-	// loaded.
+	// unconfirmed are handlers of which it is not sure whether they are loaded.
 	unconfirmed []string
 	// broken are the reported handlers whose shim or binary is missing, and
 	// expiring those that the next start of the runtime would not load.
@@ -222,10 +221,10 @@ func (n *node) knowledge(handler string, now time.Time, o *Options) Knowledge {
 		return n.ignorance(now, o)
 	}
 	loaded, complete := n.handlers(now, o)
+	if n.isFresh(now, o) && slices.Contains(n.unconfirmed, handler) {
+		return UnknownSilent
+	}
 	if _, ok := slices.BinarySearch(loaded, handler); ok {
-		if n.isFresh(now, o) && slices.Contains(n.unconfirmed, handler) {
-			return UnknownSilent
-		}
 		return Has
 	}
 	if complete {

@@ -27,12 +27,13 @@ type Observer struct {
 	SearchPath string
 }
 
-// Find says which CRI socket Observe asks.
-func (o *Observer) Find() (*cri.Endpoint, error) {
+// Find says which CRI socket Observe asks; taken is the one it asked before, if
+// any.
+func (o *Observer) Find(taken string) (*cri.Endpoint, error) {
 	if o.Endpoint != "" {
 		return cri.At(o.Host, o.Endpoint)
 	}
-	return cri.Find(o.Host)
+	return cri.Find(o.Host, taken)
 }
 
 // Observe asks the runtime and reads its files. An error means that the runtime

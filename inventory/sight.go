@@ -38,7 +38,8 @@ func outOfSight(host *hostfs.FS, opt config.Options, files []*config.File) strin
 }
 
 // hidden tells whether a file that is not there may be there on the node. The
-// folder main is one that is shown; so is any other that is there.
+// folder main is one that is shown. Another that is there may be no more than the
+// way to what is mounted in it, unless it has files.
 func hidden(host *hostfs.FS, main, name string) bool {
 	if host.Exists(name) {
 		return false
@@ -47,7 +48,13 @@ func hidden(host *hostfs.FS, main, name string) bool {
 	if !host.IsDir(dir) {
 		return !strings.HasPrefix(dir, main+"/") || hidden(host, main, dir)
 	}
-	// A link to where nothing is shown.
 	entries, err := host.ReadDir(dir)
-	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == path.Base(name) })
+	if err != nil {
+		return false
+	}
+	if dir != main && !strings.HasPrefix(dir, main+"/") && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() }) {
+		return true
+	}
+	// A link to where nothing is shown.
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == path.Base(name) })
 }

@@ -76,12 +76,17 @@ func Dialable(host *hostfs.FS, root, socket string) (string, error) {
 // Find finds the endpoint of the runtime that the host's kubelet uses: the
 // kubelet's own word for it if there is any, else the known socket that is
 // there. Of several, one of a distribution that brings its own runtime comes
-// first: a containerd beside it serves Docker.
-func Find(host *hostfs.FS) (*Endpoint, error) {
+// first: a containerd beside it serves Docker. taken is the socket that was found
+// before, if any, and stays that: when its runtime is down for a moment, another's
+// answer would be wrong.
+func Find(host *hostfs.FS, taken string) (*Endpoint, error) {
 	found := present(host)
 	if socket, file := kubeletEndpoint(host); socket != "" {
 		socket = canonical(host, socket)
 		return &Endpoint{Socket: socket, Why: file + " names it", Others: others(found, socket)}, nil
+	}
+	if taken != "" {
+		return &Endpoint{Socket: taken, Why: "it was asked before", Others: others(found, taken)}, nil
 	}
 	if len(found) == 0 {
 		return nil, &Error{Reason: Unreachable, Socket: strings.Join(known(), ", "), Err: errNoneFound}

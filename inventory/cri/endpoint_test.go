@@ -37,8 +37,20 @@ func TestFind(t *testing.T) {
 	for name, tt := range map[string]struct {
 		sockets []string
 		files   map[string]string
+		taken   string
 		want    *Endpoint
 	}{
+		"the one that was asked before, which is down": {
+			sockets: []string{containerd},
+			taken:   k3s,
+			want:    &Endpoint{Socket: k3s, Why: "it was asked before", Others: []string{containerd}},
+		},
+		"the kubelet is told another than was asked before": {
+			sockets: []string{containerd, k3s},
+			files:   map[string]string{kubeletConfig: "containerRuntimeEndpoint: unix:///run/containerd/containerd.sock\n"},
+			taken:   k3s,
+			want:    &Endpoint{Socket: containerd, Why: kubeletConfig + " names it", Others: []string{k3s}},
+		},
 		"the only one": {
 			sockets: []string{crio},
 			want:    &Endpoint{Socket: crio, Why: "it is the only known CRI socket there"},
@@ -84,7 +96,7 @@ func TestFind(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Find(hostWith(tt.sockets, tt.files))
+			got, err := Find(hostWith(tt.sockets, tt.files), tt.taken)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +108,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestFindNothing(t *testing.T) {
-	_, err := Find(hostWith(nil, map[string]string{containerd: "a file"}))
+	_, err := Find(hostWith(nil, map[string]string{containerd: "a file"}), "")
 	if ReasonOf(err) != Unreachable || !strings.Contains(err.Error(), containerd) || !strings.Contains(err.Error(), crio) {
 		t.Errorf("error %v", err)
 	}

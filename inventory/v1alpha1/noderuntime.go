@@ -209,12 +209,13 @@ type Features struct {
 }
 
 // Next is what the next start of the runtime would load. Its list is written even
-// when it is empty, as are all Features: server-side apply makes null of an object
-// whose last field goes (Kubernetes 1.37), which the schema refuses.
+// when it is empty, as are all Features, and is atomic: server-side apply makes
+// null of an object whose last field goes, and drops one whose last set loses its
+// last element (Kubernetes 1.37).
 type Next struct {
 	// handlers are the names of the runtime handlers, sorted.
 	// +optional
-	// +listType=set
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	// +kubebuilder:validation:items:MaxLength=253
 	Handlers []string `json:"handlers"`

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,9 +38,19 @@ type classAudit struct {
 	ready  func() bool
 	every  time.Duration
 	log    logr.Logger
-	// told are the conditions of each class that were told.
-	told map[types.UID][]webhook.Condition
+	// told is when each condition of each class was last seen, after it was told.
+	told map[told]time.Time
 }
+
+// A told is a condition of a class.
+type told struct {
+	class     types.UID
+	condition webhook.Condition
+}
+
+// forgotten is how long a condition must be gone to be told again: a pool that
+// grows and shrinks makes Missing of Unknown, and back.
+const forgotten = time.Hour
 
 // Start implements manager.Runnable: it returns when ctx is done.
 func (a *classAudit) Start(ctx context.Context) error {
@@ -57,34 +68,34 @@ func (a *classAudit) NeedLeaderElection() bool { return true }
 
 // look judges all classes.
 func (a *classAudit) look(ctx context.Context) {
-	told := map[types.UID][]webhook.Condition{}
+	now := time.Now()
+	maps.DeleteFunc(a.told, func(_ told, seen time.Time) bool { return now.Sub(seen) > forgotten })
 	for _, class := range a.gate.Classes(ctx) {
 		verdict := a.gate.RuntimeClass(&class)
-		now, fresh := a.changes(class.UID, verdict)
+		all, fresh := a.changes(class.UID, verdict)
 		if err := a.tell(ctx, &class, verdict, fresh); err != nil {
 			a.log.Error(err, "Can't tell what is the matter with a RuntimeClass; it is tried again", "runtimeClass", class.Name)
-			now = a.told[class.UID]
+			continue
 		}
-		if len(now) > 0 {
-			told[class.UID] = now
+		for _, condition := range all {
+			a.told[told{class.UID, condition}] = now
 		}
 	}
-	a.told = told
 }
 
 // changes are the conditions that a verdict has, and those of them that were not
 // told yet.
-func (a *classAudit) changes(class types.UID, verdict webhook.Verdict) (now, fresh []webhook.Condition) {
+func (a *classAudit) changes(class types.UID, verdict webhook.Verdict) (all, fresh []webhook.Condition) {
 	for _, f := range verdict.Findings {
-		if !slices.Contains(latent, f.Condition) || slices.Contains(now, f.Condition) {
+		if !slices.Contains(latent, f.Condition) || slices.Contains(all, f.Condition) {
 			continue
 		}
-		now = append(now, f.Condition)
-		if !slices.Contains(a.told[class], f.Condition) {
+		all = append(all, f.Condition)
+		if _, ok := a.told[told{class, f.Condition}]; !ok {
 			fresh = append(fresh, f.Condition)
 		}
 	}
-	return now, fresh
+	return all, fresh
 }
 
 // tell writes the Events about conditions that are new.
@@ -96,21 +107,21 @@ func (a *classAudit) tell(ctx context.Context, class *nodev1.RuntimeClass, verdi
 	if err := a.tellFindings(ctx, on, verdict, fresh); err != nil {
 		return err
 	}
-	told, left := 0, 0
+	count, left := 0, 0
 	var failed error
 	err := a.gate.Recheck(ctx, a.live, class.Name, func(on corev1.ObjectReference, verdict webhook.Verdict) {
 		switch {
 		case !slices.ContainsFunc(verdict.Findings, func(f webhook.Finding) bool { return slices.Contains(fresh, f.Condition) }):
-		case told == maxWorkloads:
+		case count == maxWorkloads:
 			left++
 		default:
-			told++
+			count++
 			if err := a.tellFindings(ctx, on, verdict, fresh); err != nil && failed == nil {
 				failed = err
 			}
 		}
 	})
-	a.log.Info("A RuntimeClass's handler is in a new state", "runtimeClass", class.Name, "handler", class.Handler, "conditions", fresh, "workloadsTold", told, "workloadsNotTold", left)
+	a.log.Info("A RuntimeClass's handler is in a new state", "runtimeClass", class.Name, "handler", class.Handler, "conditions", fresh, "workloadsTold", count, "workloadsNotTold", left)
 	if failed != nil {
 		return failed
 	}
@@ -125,7 +136,7 @@ func (a *classAudit) tellFindings(ctx context.Context, on corev1.ObjectReference
 		if !slices.Contains(fresh, f.Condition) {
 			continue
 		}
-		if err := a.events.warn(ctx, on, reason(f.Condition), f.Detail, f.Detail); err != nil {
+		if err := a.events.warn(ctx, on, reason(f.Condition), f.Detail, f.Handler); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,10 +29,11 @@ type eventWriter struct {
 	client client.Client
 	// limit keeps a change that concerns thousands from flooding the API server.
 	limit *rate.Limiter
+	log   logr.Logger
 }
 
-func newEventWriter(c client.Client) *eventWriter {
-	return &eventWriter{client: c, limit: rate.NewLimiter(10, 100)}
+func newEventWriter(c client.Client, log logr.Logger) *eventWriter {
+	return &eventWriter{client: c, limit: rate.NewLimiter(10, 100), log: log}
 }
 
 // warn writes an Event of type Warning on an object. That of one without a
@@ -40,7 +42,7 @@ func newEventWriter(c client.Client) *eventWriter {
 func (w *eventWriter) warn(ctx context.Context, on corev1.ObjectReference, reason, note string, about ...string) error {
 	about = append([]string{string(on.UID), reason}, about...)
 	sum := sha256.Sum256([]byte(strings.Join(about, "\x00")))
-	name := fmt.Sprintf("%.200s.%x", on.Name, sum[:8])
+	name := fmt.Sprintf("%s.%x", strings.TrimRight(fmt.Sprintf("%.200s", on.Name), "-."), sum[:8])
 	if err := w.limit.Wait(ctx); err != nil {
 		return err
 	}
@@ -56,7 +58,12 @@ func (w *eventWriter) warn(ctx context.Context, on corev1.ObjectReference, reaso
 		LastTimestamp:  now,
 		Count:          1,
 	}
-	if err := w.client.Create(ctx, event); err != nil && !apierrors.IsAlreadyExists(err) {
+	switch err := w.client.Create(ctx, event); {
+	case err == nil || apierrors.IsAlreadyExists(err):
+	case apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err):
+		// As in a namespace that is being deleted: another try would be no better.
+		w.log.Info("An Event was refused", "kind", on.Kind, "namespace", on.Namespace, "name", on.Name, "reason", reason, "error", err.Error())
+	default:
 		return fmt.Errorf("write the Event %s on %s %q: %w", reason, on.Kind, on.Name, err)
 	}
 	return nil

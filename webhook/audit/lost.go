@@ -32,14 +32,16 @@ const ReasonHandlerLost = v1alpha1.FindingHandlerLost
 // rolling restart loses a handler on node after node.
 const gather = 10 * time.Second
 
+// retold is how often a RuntimeClass is told of more nodes, at most.
+const retold = 10 * time.Minute
+
 // Register adds the controllers to a manager. The gate is the webhook's, ready
 // says whether it knows the nodes, and every is the time between two looks at the
 // RuntimeClasses.
 func Register(mgr manager.Manager, gate *webhook.Gate, ready func() bool, every time.Duration) error {
-	events := newEventWriter(mgr.GetClient())
-	classes := &classAudit{
-		gate: gate, live: mgr.GetAPIReader(), events: events, ready: ready, every: every, log: mgr.GetLogger().WithName("audit"),
-	}
+	log := mgr.GetLogger().WithName("audit")
+	events := newEventWriter(mgr.GetClient(), log)
+	classes := &classAudit{gate: gate, live: mgr.GetAPIReader(), events: events, ready: ready, every: every, log: log, told: map[told]time.Time{}}
 	if err := mgr.Add(classes); err != nil {
 		return fmt.Errorf("add the audit of RuntimeClasses: %w", err)
 	}
@@ -51,7 +53,7 @@ func registerLost(mgr manager.Manager, events *eventWriter) error {
 	nodes := builder.ControllerManagedBy(mgr).
 		Named("handler-lost-node").
 		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
-		For(&v1alpha1.NodeRuntime{}, builder.WithPredicates(predicate.NewPredicateFuncs(hasLost)))
+		For(&v1alpha1.NodeRuntime{}, builder.WithPredicates(newLosses))
 	if err := nodes.Complete(&lostOnNode{mgr.GetClient(), events}); err != nil {
 		return fmt.Errorf("add the controller of Nodes' Events: %w", err)
 	}
@@ -60,7 +62,11 @@ func registerLost(mgr manager.Manager, events *eventWriter) error {
 		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
 		Watches(&v1alpha1.NodeRuntime{}, handler.Funcs{
 			CreateFunc: func(_ context.Context, e event.CreateEvent, queue queue) { enqueueLost(e.Object, queue) },
-			UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue queue) { enqueueLost(e.ObjectNew, queue) },
+			UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue queue) {
+				if newLosses.Update(e) {
+					enqueueLost(e.ObjectNew, queue)
+				}
+			},
 		})
 	if err := classes.Complete(&lostOfClass{mgr.GetClient(), events}); err != nil {
 		return fmt.Errorf("add the controller of RuntimeClasses' Events: %w", err)
@@ -70,9 +76,30 @@ func registerLost(mgr manager.Manager, events *eventWriter) error {
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-func hasLost(object client.Object) bool {
+// newLosses passes reports with losses that were not in them before: not each
+// heartbeat of such a report.
+var newLosses = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return losses(e.Object) != "" },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		now := losses(e.ObjectNew)
+		return now != "" && now != losses(e.ObjectOld)
+	},
+}
+
+// losses are the lost handlers of a report and the start at which they went.
+func losses(object client.Object) string {
 	report, ok := object.(*v1alpha1.NodeRuntime)
-	return ok && len(lost(report)) > 0
+	if !ok {
+		return ""
+	}
+	var names []string
+	for _, f := range lost(report) {
+		names = append(names, f.Handler)
+	}
+	if names == nil {
+		return ""
+	}
+	return start(report) + " " + strings.Join(names, " ")
 }
 
 // lost are the findings about lost handlers.
@@ -142,26 +169,26 @@ func (l *lostOfClass) Reconcile(ctx context.Context, request reconcile.Request) 
 			return reconcile.Result{}, err
 		}
 	}
-	var nodes, starts []string
+	var nodes []string
 	for i := range reports.Items {
 		report := &reports.Items[i]
 		if slices.ContainsFunc(lost(report), func(f v1alpha1.Finding) bool { return f.Handler == request.Name }) {
 			nodes = append(nodes, report.Name)
-			starts = append(starts, report.Name+" "+start(report))
 		}
 	}
 	if len(nodes) == 0 {
 		return reconcile.Result{}, nil
 	}
 	slices.Sort(nodes)
-	slices.Sort(starts)
+	// A rolling restart loses it on node after node: that is not told each time.
+	window := time.Now().Truncate(retold).Format(time.RFC3339)
 	for i := range classes.Items {
 		class := &classes.Items[i]
 		if class.Handler != request.Name {
 			continue
 		}
 		on := corev1.ObjectReference{APIVersion: nodev1.SchemeGroupVersion.String(), Kind: "RuntimeClass", Name: class.Name, UID: class.UID}
-		if err := l.events.warn(ctx, on, ReasonHandlerLost, lostNote(class.Handler, nodes), starts...); err != nil {
+		if err := l.events.warn(ctx, on, ReasonHandlerLost, lostNote(class.Handler, nodes), window); err != nil {
 			return reconcile.Result{}, err
 		}
 	}

@@ -118,7 +118,9 @@ func (o *reportOptions) client() (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	restConfig.Timeout = cmp.Or(restConfig.Timeout, clusterTimeout)
+	if o.once {
+		restConfig.Timeout = cmp.Or(restConfig.Timeout, clusterTimeout)
+	}
 	return inventory.NewClient(restConfig)
 }
 

@@ -100,7 +100,8 @@ func (x *Index) Coverage(p *Placement, handler string, needs Features, now time.
 		c.Features = append(c.Features, FeatureCoverage{Feature: feature})
 	}
 	for name, n := range x.nodes {
-		known := n.knowledge(handler, now, &x.options)
+		v := n.at(now, &x.options)
+		known := v.knowledge(handler)
 		obstacle, taint := p.obstacle(n.object)
 		if obstacle == none || obstacle == notListed && known != Lacks {
 			c.nodes(known).add(name)
@@ -108,8 +109,7 @@ func (x *Index) Coverage(p *Placement, handler string, needs Features, now time.
 				c.addServing(name, n.offers(handler, now, &x.options))
 				x.addReported(&c, n, handler, now)
 			}
-			loaded, _ := n.handlers(now, &x.options)
-			for _, name := range loaded {
+			for _, name := range v.loaded {
 				c.Loaded = insert(c.Loaded, name)
 			}
 			continue

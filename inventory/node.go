@@ -210,27 +210,40 @@ func (n *node) isCurrent(now time.Time, o *Options) bool {
 	return age <= o.StaleAfter && age >= -maxClockSkew && !n.renewed.Before(n.object.CreationTimestamp.Time)
 }
 
-// knowledge says what is known at the time now about one handler on the node;
-// "" is the default handler, which a node can have or not tell of, but not lack.
-func (n *node) knowledge(handler string, now time.Time, o *Options) Knowledge {
+// A view is what is known of a node at one time.
+type view struct {
+	*node
+	fresh, young bool
+	loaded       []string
+	complete     bool
+}
+
+func (n *node) at(now time.Time, o *Options) view {
+	v := view{node: n, fresh: n.isFresh(now, o), young: n.isYoung(now, o)}
+	v.loaded, v.complete = n.handlers(now, o)
+	return v
+}
+
+// knowledge says what is known about one handler on the node; "" is the default
+// handler, which a node can have or not tell of, but not lack.
+func (v *view) knowledge(handler string) Knowledge {
 	if handler == "" {
-		_, listed := n.listedOffers[""]
-		if n.isFresh(now, o) && n.standard != "" || listed && n.ready {
+		_, listed := v.listedOffers[""]
+		if v.fresh && v.standard != "" || listed && v.ready {
 			return Has
 		}
-		return n.ignorance(now, o)
+		return v.ignorance()
 	}
-	loaded, complete := n.handlers(now, o)
-	if n.isFresh(now, o) && slices.Contains(n.unconfirmed, handler) {
+	if v.fresh && slices.Contains(v.unconfirmed, handler) {
 		return UnknownSilent
 	}
-	if _, ok := slices.BinarySearch(loaded, handler); ok {
+	if _, ok := slices.BinarySearch(v.loaded, handler); ok {
 		return Has
 	}
-	if complete {
+	if v.complete {
 		return Lacks
 	}
-	return n.ignorance(now, o)
+	return v.ignorance()
 }
 
 // offers says what is known at the time now of the features of a handler that
@@ -247,11 +260,11 @@ func (n *node) offers(handler string, now time.Time, o *Options) offers {
 }
 
 // ignorance says why it is not known whether the node has a handler.
-func (n *node) ignorance(now time.Time, o *Options) Knowledge {
+func (v *view) ignorance() Knowledge {
 	switch {
-	case n.isYoung(now, o):
+	case v.young:
 		return UnknownYoung
-	case len(n.reported) > 0 && !n.isFresh(now, o):
+	case len(v.reported) > 0 && !v.fresh:
 		return UnknownStale
 	}
 	return UnknownSilent

@@ -78,15 +78,18 @@ type Summary struct {
 // findings.
 func (x *Index) Summary(handlers []string, now time.Time) Summary {
 	s := Summary{Nodes: map[Freshness]int{}, Handlers: map[string]map[HandlerState]int{}, Findings: map[FindingKind]int{}}
-	for _, handler := range handlers {
-		s.Handlers[handler] = map[HandlerState]int{}
+	states := make([]map[HandlerState]int, len(handlers))
+	for i, handler := range handlers {
+		states[i] = map[HandlerState]int{}
+		s.Handlers[handler] = states[i]
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, n := range x.nodes {
-		s.Nodes[n.freshness(now, &x.options)]++
-		for handler, states := range s.Handlers {
-			states[n.state(handler, now, &x.options)]++
+		v := n.at(now, &x.options)
+		s.Nodes[v.freshness()]++
+		for i, handler := range handlers {
+			states[i][v.state(handler)]++
 		}
 		if n.isCurrent(now, &x.options) {
 			for _, kind := range n.findings {
@@ -97,38 +100,36 @@ func (x *Index) Summary(handlers []string, now time.Time) Summary {
 	return s
 }
 
-// freshness says what the knowledge of the node rests on at the time now. What an
-// earlier node of that name reported is no fault of a new one.
-func (n *node) freshness(now time.Time, o *Options) Freshness {
-	switch young := n.isYoung(now, o); {
-	case n.isFresh(now, o):
+// freshness says what the knowledge of the node rests on. What an earlier node of
+// that name reported is no fault of a new one.
+func (v *view) freshness() Freshness {
+	switch {
+	case v.fresh:
 		return Fresh
-	case len(n.reported) > 0 && !young:
+	case len(v.reported) > 0 && !v.young:
 		return Stale
-	case len(n.listed) > 0:
+	case len(v.listed) > 0:
 		return Kubelet
-	case young:
+	case v.young:
 		return Young
 	}
 	return Silent
 }
 
-// state says what is known at the time now about one handler on the node; "" is
-// the default one.
-func (n *node) state(handler string, now time.Time, o *Options) HandlerState {
+// state says what is known about one handler on the node; "" is the default one.
+func (v *view) state(handler string) HandlerState {
 	name := handler
 	if name == "" {
-		name = n.standard
+		name = v.standard
 	}
-	fresh := n.isFresh(now, o)
-	switch known := n.knowledge(handler, now, o); {
-	case known == Has && fresh && n.broken[name]:
+	switch known := v.knowledge(handler); {
+	case known == Has && v.fresh && v.broken[name]:
 		return Broken
-	case known == Has && fresh && n.expiring[name]:
+	case known == Has && v.fresh && v.expiring[name]:
 		return Expiring
 	case known == Has:
 		return Loaded
-	case fresh && n.lost[name]:
+	case v.fresh && v.lost[name]:
 		return Lost
 	case known == Lacks:
 		return Lacking

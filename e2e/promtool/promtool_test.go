@@ -200,9 +200,9 @@ func TestAlertsAreTested(t *testing.T) {
 // shape is the name of a metric with its labels, without those that Prometheus
 // adds.
 func shape(metric labels.Labels) string {
-	names := []string{metric.Get(labels.MetricName)}
+	names := []string{metric.Get(model.MetricNameLabel)}
 	metric.Range(func(l labels.Label) {
-		if !slices.Contains([]string{labels.MetricName, "job", "instance", "namespace", "pod"}, l.Name) {
+		if !slices.Contains([]string{model.MetricNameLabel, "job", "instance", "namespace", "pod"}, l.Name) {
 			names = append(names, l.Name)
 		}
 	})

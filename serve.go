@@ -32,7 +32,8 @@ import (
 const serveLong = `Serves the validating admission webhook: it rejects or warns of Pods and
 RuntimeClasses whose handler the nodes they may land on have not loaded, or that
 a RuntimePolicy forbids. It warns of what a new RuntimePolicy would deny and of
-what still uses a RuntimeClass that is deleted, and keeps the policies' status.
+what still uses a RuntimeClass that is deleted, keeps the policies' status, and
+removes the NodeRuntimes of nodes that are gone.
 
 It is ready (/readyz) once it knows the nodes. Until then it lets everything
 pass, and says so.
@@ -63,6 +64,7 @@ type serveOptions struct {
 	logFormat     string
 	podsScope     string
 	exempt        []string
+	orphanGrace   time.Duration
 	shutdownDelay time.Duration
 	auditInterval time.Duration
 	leaderElect   string
@@ -94,6 +96,7 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
 	flags.StringVar(&o.podsScope, "pods-scope", string(webhook.ScopeClass), "Pods that the webhook configuration sends: Class (those that choose a handler or need a feature of one) or All, which policies with allowDefault: false need")
 	flags.StringSliceVar(&o.exempt, "exempt-namespaces", []string{"kube-system", "kube-node-lease", "runtimegate-system"}, "namespaces that the webhook configuration leaves out, so that nothing is said to be enforced there")
+	flags.DurationVar(&o.orphanGrace, "orphan-grace", webhook.DefaultOrphanGrace, "how long a NodeRuntime is kept that has no Node, or is older than its Node: the kubelet, or the reporter, may be about to come")
 	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM, so that API servers and proxies learn of it")
 	flags.DurationVar(&o.auditInterval, "audit-interval", audit.DefaultInterval, "time between two looks at the RuntimeClasses, for Events about handlers that have become Missing, Broken or Expiring")
 	flags.StringVar(&o.leaderElect, "leader-election-namespace", "", "namespace of the Lease by which replicas agree on one that writes these Events; without it each replica does")
@@ -163,7 +166,10 @@ func (o *serveOptions) webhookOptions() (webhook.Options, error) {
 	if err != nil {
 		return choices, err
 	}
-	choices.Scope, choices.Exempt = webhook.PodsScope(o.podsScope), o.exempt
+	choices.Scope, choices.Exempt, choices.OrphanGrace = webhook.PodsScope(o.podsScope), o.exempt, o.orphanGrace
+	if o.orphanGrace < 0 {
+		return choices, errors.New("--orphan-grace must not be below 0")
+	}
 	if choices.Scope != webhook.ScopeClass && choices.Scope != webhook.ScopeAll {
 		return choices, fmt.Errorf("--pods-scope %q: want %s or %s", o.podsScope, webhook.ScopeClass, webhook.ScopeAll)
 	}

@@ -15,13 +15,29 @@ import (
 )
 
 // A dam stands between a client and the API server. Until it is opened it holds
-// back what is asked about nodes.
+// back what is asked about nodes, and while it is frozen what is answered.
 type dam struct {
 	kubeconfig string // reaches the API server through the dam
 	open       func()
 	opened     chan struct{}
 	held       atomic.Int32 // requests that had to wait
+	frozen     sync.RWMutex // held by who freezes it
 }
+
+// An icicle is an answer that passes only while the dam is not frozen.
+type icicle struct {
+	http.ResponseWriter
+	d *dam
+}
+
+func (i icicle) Write(p []byte) (int, error) {
+	i.d.frozen.RLock()
+	defer i.d.frozen.RUnlock()
+	return i.ResponseWriter.Write(p)
+}
+
+// Unwrap lets an http.ResponseController reach what Write goes to.
+func (i icicle) Unwrap() http.ResponseWriter { return i.ResponseWriter }
 
 func newDam(t *testing.T, c *harness.Cluster) *dam {
 	t.Helper()
@@ -43,11 +59,13 @@ func newDam(t *testing.T, c *harness.Cluster) *dam {
 			case <-r.Context().Done():
 				return
 			}
+			w = icicle{w, d}
 		}
 		r.Header.Set("Authorization", "Bearer "+token)
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
+		front.Listener.Close()         // or the client comes back at once
 		front.CloseClientConnections() // watches never end by themselves
 		front.Close()
 	})

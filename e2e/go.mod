@@ -44,6 +44,7 @@ require (
 	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/spf13/pflag v1.0.10
 	go.etcd.io/etcd/server/v3 v3.7.0
+	helm.sh/helm/v4 v4.3.1
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2
@@ -54,8 +55,10 @@ require (
 
 require (
 	github.com/Microsoft/hnslib v0.1.3 // indirect
+	github.com/gobwas/glob v0.2.3 // indirect
 	github.com/onsi/ginkgo/v2 v2.34.0 // indirect
 	github.com/pelletier/go-toml v1.9.5 // indirect
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20260209203927-2842357ff358 // indirect
 	gomodules.xyz/jsonpatch/v2 v2.4.0 // indirect

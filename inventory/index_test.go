@@ -174,6 +174,13 @@ func TestIndexFollowsChanges(t *testing.T) {
 	step("node gone", -1)
 	x.SetNode(oldNode("n"))
 	step("another node of that name", UnknownSilent)
+	x.SetReport(report("n", ago(12*time.Minute), "nvidia"))
+	step("report of that one", Has)
+	// A watch that was interrupted shows it as a change.
+	x.SetNode(oldNode("n", created(ago(11*time.Minute))))
+	step("node made anew unseen", UnknownStale)
+	x.SetReport(report("n", ago(time.Minute), "nvidia"))
+	step("reported anew", Has)
 	if x.NodeCount() != 1 {
 		t.Errorf("%d nodes", x.NodeCount())
 	}

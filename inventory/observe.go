@@ -115,6 +115,11 @@ func (o *Observer) load(opt config.Options) (*config.Result, error) {
 			return nil, fmt.Errorf("%s", f.Error)
 		}
 	}
+	if config.NewProber(o.Host, opt).Blind() {
+		if name := outOfSight(o.Host, opt, r.Files); name != "" {
+			return nil, fmt.Errorf("%s is not in the folders of the node that can be seen here: mount its folder below --host-root, or the whole node", name)
+		}
+	}
 	return r, nil
 }
 

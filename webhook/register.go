@@ -36,6 +36,8 @@ type Options struct {
 	// sent, and the namespaces of which none is.
 	Scope  PodsScope
 	Exempt []string
+	// OrphanGrace is how long a NodeRuntime without a Node is left alone.
+	OrphanGrace time.Duration
 }
 
 // Register adds the webhook and what feeds it to a manager, and returns what
@@ -102,5 +104,9 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) (judge *Gate,
 		})
 	}
 	status := &policyStatus{client: mgr.GetClient(), namespaces: namespaces, scope: o.Scope, exempt: o.Exempt, maxAction: o.MaxAction}
-	return gate, synced, status.register(mgr)
+	if err := status.register(mgr); err != nil {
+		return nil, nil, err
+	}
+	gone := &orphans{cached: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(), grace: o.OrphanGrace}
+	return gate, synced, gone.register(mgr)
 }

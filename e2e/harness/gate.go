@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"time"
 )
@@ -26,13 +25,17 @@ type Gate struct {
 	cluster *Cluster
 }
 
-// Install puts into the cluster what runtimegate needs there: the CRDs.
+// gateNamespace is where the gate's service account is: in a namespace that is
+// there anyway, and left out by the webhook.
+const gateNamespace = "kube-system"
+
+// Install puts into the cluster what "runtimegate serve" needs there: the CRDs,
+// and the rights of its service account.
 func (c *Cluster) Install(ctx context.Context, root string) error {
-	if _, err := c.Must(ctx, "", "kubectl", "create", "-f", filepath.Join(root, "charts/runtimegate/crds")); err != nil {
+	if err := c.InstallChart(ctx, root, gateNamespace, map[string]any{"reporter": map[string]any{"enabled": false}}); err != nil {
 		return err
 	}
-	_, err := c.Must(ctx, "", "kubectl", "wait", "--for=condition=Established", "--timeout=60s", "-f", filepath.Join(root, "charts/runtimegate/crds"))
-	return err
+	return c.InstallCRDs(ctx, root)
 }
 
 // Report publishes what a node's runtime has loaded, as its reporter does.
@@ -41,10 +44,15 @@ func (c *Cluster) Report(ctx context.Context, node, dump string) error {
 	return err
 }
 
-// StartGate installs the webhook, starts runtimegate, and waits until the API
-// server asks it.
+// StartGate installs the webhook, starts runtimegate with the rights that the
+// chart gives it, and waits until the API server asks it.
 func (c *Cluster) StartGate(ctx context.Context, args ...string) (*Gate, error) {
-	g, err := c.LaunchGate(ctx, c.Kubeconfig(), args...)
+	// A demo may be kept up for longer than a token's hour.
+	kubeconfig, err := c.KubeconfigOf(ctx, "gate", gateNamespace, Release, "--duration=48h")
+	if err != nil {
+		return nil, err
+	}
+	g, err := c.LaunchGate(ctx, kubeconfig, args...)
 	if err != nil {
 		return nil, err
 	}

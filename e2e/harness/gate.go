@@ -80,7 +80,7 @@ func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string, args ...str
 	flags := []string{
 		"serve", "--kubeconfig=" + kubeconfig, "--log-format=text",
 		"--webhook-bind-address=" + g.Webhook, "--health-probe-bind-address=" + g.Health, "--metrics-bind-address=0",
-		"--self-signed", "--self-signed-host=127.0.0.1", "--inject-ca=" + configuration,
+		"--self-signed", "--cert-host=127.0.0.1", "--inject-ca=" + configuration,
 		"--node-settle=0s", // all nodes here are seconds old
 	}
 	if c.Scope != ScopeHandlers {

@@ -32,7 +32,7 @@ const gateNamespace = "kube-system"
 // Install puts into the cluster what "runtimegate serve" needs there: the CRDs,
 // and the rights of its service account.
 func (c *Cluster) Install(ctx context.Context, root string) error {
-	if err := c.InstallChart(ctx, root, gateNamespace, map[string]any{"reporter": map[string]any{"enabled": false}}); err != nil {
+	if err := c.InstallChart(ctx, root, gateNamespace, nil, "serviceaccount.yaml", "rbac.yaml"); err != nil {
 		return err
 	}
 	return c.InstallCRDs(ctx, root)

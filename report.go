@@ -74,7 +74,7 @@ func newReportCommand() *cobra.Command {
 	flags.StringVar(&o.dump, "dump", "", "file with the output of containerd config dump, - for stdin, to read instead of asking the runtime")
 	flags.StringVar(&o.node, "node", os.Getenv("NODE_NAME"), "name of the node (default: the environment's NODE_NAME; with -o, or else the host name)")
 	flags.StringVarP(&o.output, "output", "o", "", "print instead of publishing: yaml or json")
-	flags.DurationVar(&o.poll, "poll", inventory.DefaultPoll, "time between two looks at the runtime; changed files are looked at sooner")
+	flags.DurationVar(&o.poll, "poll", inventory.DefaultPoll, "time between two looks at the runtime, give or take a fifth; changed files are looked at sooner")
 	flags.DurationVar(&o.heartbeat, "heartbeat", inventory.DefaultHeartbeat, "time after which an unchanged report is written again, give or take a fifth; it must stay well below serve's --stale-after")
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text, without --once")
 	o.observed.addFlags(flags)
@@ -114,20 +114,12 @@ func (o *reportOptions) run(cmd *cobra.Command) error {
 
 // client reaches the cluster.
 func (o *reportOptions) client() (client.Client, error) {
-	scheme, err := newScheme()
-	if err != nil {
-		return nil, err
-	}
 	restConfig, err := clusterConfig(o.cluster)
 	if err != nil {
 		return nil, err
 	}
 	restConfig.Timeout = cmp.Or(restConfig.Timeout, clusterTimeout)
-	c, err := client.New(restConfig, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, fmt.Errorf("reach the cluster: %w", err)
-	}
-	return c, nil
+	return inventory.NewClient(restConfig)
 }
 
 // printer returns what -o asks for, nil for no -o.

@@ -56,10 +56,12 @@ func (o *reportOptions) runAgent(cmd *cobra.Command) error {
 }
 
 // observeWith finds the socket anew at every look: a runtime may come up after
-// the agent. What was taken is logged when it changes.
+// the agent. What was taken is logged when it changes. What a look needs of the
+// program is not needed between two of them.
 func observeWith(observer *inventory.Observer, watch func([]string), log logr.Logger) func(context.Context) (*inventory.Observation, error) {
-	taken := ""
+	taken, release := "", programReleaser()
 	return func(ctx context.Context) (*inventory.Observation, error) {
+		defer release()
 		endpoint, err := observer.Find()
 		if err != nil {
 			return nil, err

@@ -46,7 +46,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	code = m.Run()
 	if len(skipped) > 0 {
-		fmt.Printf("e2e: %d SKIPPED:\n%s\n", len(skipped), strings.Join(skipped, "\n"))
+		fmt.Printf("e2e: %d SKIPPED: %s\n", len(skipped), strings.Join(skipped, "; "))
 	}
 	return code, nil
 }
@@ -57,7 +57,7 @@ var skipped []string
 
 func skip(t *testing.T, why error) {
 	t.Helper()
-	skipped = append(skipped, fmt.Sprintf("e2e: SKIPPED: %s: %v", t.Name(), why))
+	skipped = append(skipped, fmt.Sprintf("%s: %v", t.Name(), why))
 	t.Skip(why)
 }
 

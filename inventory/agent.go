@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/runtimegate/runtimegate/inventory/cri"
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
@@ -13,7 +14,8 @@ import (
 
 // The intervals of an Agent, unless it is told others.
 const (
-	// DefaultPoll is the time between two looks at the runtime.
+	// DefaultPoll is the time between two looks at the runtime, give or take a
+	// fifth: nodes that were started together don't stay in step.
 	DefaultPoll = 15 * time.Second
 	// DefaultHeartbeat is the time after which an unchanged report is written
 	// again, give or take a fifth.
@@ -24,6 +26,11 @@ const (
 	// publishTimeout bounds one write.
 	publishTimeout = 15 * time.Second
 )
+
+// pauses are those after writes that fail: 1 to 2 seconds, and at last half a
+// minute to a minute. Over that time the reports spread that an API server has
+// missed when it comes back.
+var pauses = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 1, Steps: 6, Cap: 30 * time.Second}
 
 // An Agent keeps the NodeRuntime of its node up to date. It writes only when
 // something has changed, and else its heartbeat.
@@ -43,7 +50,12 @@ type Agent struct {
 	Log             logr.Logger
 
 	memory  memory
-	failing bool // the last look or write failed, which was logged
+	failing bool // the last look failed, which was logged
+	// pending is what the cluster lacks; nil for nothing. What a later look sees
+	// takes its place.
+	pending *v1alpha1.NodeRuntime
+	pause   wait.Backoff
+	random  func() float64
 }
 
 // Run looks and publishes until ctx ends.
@@ -54,24 +66,34 @@ func (a *Agent) Run(ctx context.Context) {
 	if a.Heartbeat == 0 {
 		a.Heartbeat = DefaultHeartbeat
 	}
-	a.memory.node = a.Node
+	if a.random == nil {
+		a.random = rand.Float64
+	}
+	a.pause, a.memory.node = pauses, a.Node
 	if a.Published != nil {
-		a.memory.restore(a.Published, jittered(a.Heartbeat, rand.Float64()))
+		a.memory.restore(a.Published, jittered(a.Heartbeat, a.random()))
 	}
 	poll := time.NewTimer(0)
 	defer poll.Stop()
+	var retry <-chan time.Time // nil unless the last write failed
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-poll.C:
+		case <-retry:
+			retry = nil
 		case <-a.Hints:
 			if !sleep(ctx, settle) {
 				return
 			}
+			poll.Reset(0)
+		case <-poll.C:
+			a.look(ctx)
+			poll.Reset(jittered(a.Poll, a.random()))
 		}
-		a.look(ctx)
-		poll.Reset(a.Poll)
+		if retry == nil {
+			retry = a.write(ctx)
+		}
 	}
 }
 
@@ -86,8 +108,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look looks once and publishes what has changed. What can't be written is
-// tried again at the next look.
+// look looks once, and keeps what is to be written.
 func (a *Agent) look(ctx context.Context) {
 	seen, err := a.Observe(ctx)
 	if ctx.Err() != nil {
@@ -99,18 +120,31 @@ func (a *Agent) look(ctx context.Context) {
 		report, err = FromStatus(seen, a.Node)
 	}
 	a.tell(err, "The runtime does not answer", "reason", cri.ReasonOf(err))
-	now := time.Now()
-	if report = a.memory.after(report, err, now); report == nil {
-		return
+	a.pending = a.memory.after(report, err, time.Now())
+}
+
+// write writes what the cluster lacks. If that fails, the channel that it
+// returns says when to try again.
+func (a *Agent) write(ctx context.Context) <-chan time.Time {
+	if a.pending == nil {
+		return nil
 	}
-	write, cancel := context.WithTimeout(ctx, publishTimeout)
+	bounded, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	if err := a.Publish(write, report); err != nil {
-		a.Log.Error(err, "Can't publish", "node", a.Node)
-		return
+	err := a.Publish(bounded, a.pending)
+	if ctx.Err() != nil {
+		return nil
 	}
-	a.memory.written(report, now.Add(jittered(a.Heartbeat, rand.Float64())))
-	a.Log.V(1).Info("Published", "node", a.Node, "handlers", report.Spec.Summary.Handlers, "findings", report.Spec.Summary.Findings)
+	if err != nil {
+		pause := a.pause.Step()
+		a.Log.Error(err, "Can't publish", "node", a.Node, "next try in", pause.Round(time.Millisecond).String())
+		return time.After(pause)
+	}
+	a.memory.written(a.pending, time.Now().Add(jittered(a.Heartbeat, a.random())))
+	summary := a.pending.Spec.Summary
+	a.Log.V(1).Info("Published", "node", a.Node, "handlers", summary.Handlers, "findings", summary.Findings)
+	a.pending, a.pause = nil, pauses
+	return nil
 }
 
 // tell logs the first failure of a row, and the end of the row.

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -27,7 +26,8 @@ func CheckC(ctx context.Context) error {
 	cmd = exec.CommandContext(ctx, compiler[0], append(compiler[1:], "-static", "-x", "c", "-", "-o", filepath.Join(dir, "out"))...)
 	cmd.Stdin = strings.NewReader("int main(void) { return 0; }\n")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("no C compiler that links statically: %s: %w: %s", strings.Join(compiler, " "), err, bytes.TrimSpace(out))
+		said, _, _ := strings.Cut(string(out), "\n")
+		return fmt.Errorf("no C compiler that links statically: %s: %w %s", strings.Join(compiler, " "), err, said)
 	}
 	return nil
 }

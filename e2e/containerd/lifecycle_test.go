@@ -51,10 +51,10 @@ func run(m *testing.M) (code int, err error) {
 // A node is a containerd and what runtimegate says of it.
 type node struct {
 	*harness.Containerd
-	t *testing.T
+	t testing.TB
 }
 
-func newNode(t *testing.T, minor string) *node {
+func newNode(t testing.TB, minor string) *node {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "node") // t.TempDir is too long for a socket
 	must(t, err)
@@ -65,7 +65,7 @@ func newNode(t *testing.T, minor string) *node {
 	return &node{c, t}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

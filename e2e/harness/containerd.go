@@ -33,7 +33,9 @@ type Containerd struct {
 	// Dir is the host's root.
 	Dir string
 	// Minor is its version, as "2.4".
-	Minor   string
+	Minor string
+	// Env is added to its environment.
+	Env     []string
 	program string
 }
 
@@ -82,7 +84,7 @@ func (c *Containerd) Launch() (err error) {
 	}
 	cmd := exec.Command(c.program, "--config", filepath.Join(c.Dir, "etc/containerd/config.toml"))
 	cmd.Dir = c.Dir
-	cmd.Env = []string{"PATH=" + filepath.Join(c.Dir, "usr/bin"), "HOME=" + c.Dir, "TMPDIR=" + os.TempDir()}
+	cmd.Env = append([]string{"PATH=" + filepath.Join(c.Dir, "usr/bin"), "HOME=" + c.Dir, "TMPDIR=" + os.TempDir()}, c.Env...)
 	c.Process, err = startProcess("containerd "+c.Minor, filepath.Join(c.Dir, "containerd.log"), cmd)
 	return err
 }

@@ -8,6 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// The process's main thread is what it looks like from outside, in /proc, and it
+// would not end with a goroutine: it is kept for the main goroutine, on which
+// init runs.
+func init() { runtime.LockOSThread() }
+
 // joinNamespaces moves the calling goroutine's thread into the mount namespace
 // of a process, and what it starts from now on into that process's process
 // namespace. The thread serves nothing else any more: it ends with the goroutine.

@@ -71,6 +71,8 @@ func (n *RealNode) start(ctx context.Context) error {
 	}
 	init := exec.Command(n.cluster.program("pause"), n.Dir)
 	init.SysProcAttr = ownNamespaces()
+	// Like the others it takes its parent for dead, and kills itself; but that
+	// signal the first process of a namespace can't send to itself.
 	if n.init, err = startProcess("pause", n.log("pause"), init); err != nil {
 		return err
 	}
@@ -145,16 +147,11 @@ func (n *RealNode) layOut(registry string) error {
 	if err != nil {
 		return err
 	}
-	copies := map[string]string{"etc/kubernetes/kubelet.conf": filepath.Join(n.cluster.Dir, "node.kubeconfig")}
-	for name, program := range realNodePrograms {
-		copies["usr/bin/"+name] = n.cluster.program(program)
+	if err := n.copy("etc/kubernetes/kubelet.conf", filepath.Join(n.cluster.Dir, "node.kubeconfig"), 0o600); err != nil {
+		return err
 	}
-	for name, path := range copies {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if err := n.write(name, content, 0o755); err != nil {
+	for name, program := range realNodePrograms {
+		if err := n.copy("usr/bin/"+name, n.cluster.program(program), 0o755); err != nil {
 			return err
 		}
 	}
@@ -172,6 +169,14 @@ func (n *RealNode) write(name string, content []byte, mode fs.FileMode) error {
 		return err
 	}
 	return os.WriteFile(path, content, mode)
+}
+
+func (n *RealNode) copy(name, from string, mode fs.FileMode) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return n.write(name, content, mode)
 }
 
 // run starts one of the node's programs in it.

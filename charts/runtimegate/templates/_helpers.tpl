@@ -100,9 +100,6 @@ later they are to be seen.
   "microk8s" (list "/var/snap/microk8s/common/run" "/var/snap/microk8s/current/args")
   "k0s" (list "/run/k0s" "/etc/k0s")
 -}}
-{{- if not (hasKey $known .Values.reporter.distribution) }}
-{{- fail (printf "reporter.distribution %q: want one of %s" .Values.reporter.distribution (keys $known | sortAlpha | compact | join ", ")) }}
-{{- end }}
 {{- $paths := list }}
 {{- if .Values.reporter.hostRoot }}
 {{- $paths = append $paths (dict "path" "/" "type" "Directory") }}

@@ -4,7 +4,11 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/runtimegate/runtimegate/e2e/build"
 )
@@ -59,4 +63,44 @@ func TestDocs(t *testing.T) {
 	}
 	expect(t, filepath.Join(folder(t), "values.schema.json"), string(described), "make generate")
 	expect(t, filepath.Join(folder(t), "README.md"), README(values), "make generate")
+}
+
+// TestArtifactHub checks what Artifact Hub is told of the chart.
+func TestArtifactHub(t *testing.T) {
+	var chart struct {
+		AppVersion  string            `json:"appVersion"`
+		Annotations map[string]string `json:"annotations"`
+	}
+	parse(t, read(t, filepath.Join(folder(t), "Chart.yaml")), &chart)
+	annotation := func(name string, into any) {
+		t.Helper()
+		parse(t, []byte(chart.Annotations["artifacthub.io/"+name]), into)
+	}
+	var images []struct{ Image string }
+	annotation("images", &images)
+	if len(images) != 1 || !strings.HasSuffix(images[0].Image, ":"+chart.AppVersion) {
+		t.Errorf("images: got %v, want one of %s", images, chart.AppVersion)
+	}
+	var told []struct{ Kind, Version, Name string }
+	annotation("crds", &told)
+	var examples []struct{ APIVersion, Kind string }
+	annotation("crdsExamples", &examples)
+	crds, err := filepath.Glob(filepath.Join(folder(t), "crds/*.yaml"))
+	if err != nil || len(crds) == 0 || len(told) != len(crds) {
+		t.Fatalf("of %q is told %v", crds, told)
+	}
+	for i, path := range crds {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		parse(t, read(t, path), crd)
+		if told[i].Name != crd.Name || told[i].Kind != crd.Spec.Names.Kind || told[i].Version != crd.Spec.Versions[0].Name {
+			t.Errorf("of %s is told %v", crd.Name, told[i])
+		}
+	}
+}
+
+func parse(t *testing.T, content []byte, into any) {
+	t.Helper()
+	if err := yaml.Unmarshal(content, into); err != nil {
+		t.Fatalf("%v in\n%s", err, content)
+	}
 }

@@ -8,11 +8,13 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 BIN := .cache/bin
+# What "runtimegate version" says.
+VERSION ?= $(shell git describe --tags --always --dirty)
 API := ./inventory/v1alpha1
 CRDS := charts/runtimegate/crds
 # Not cmd/cluster, cmd/kubelet and schedulerdiff: vet and staticcheck would read all of
 # Kubernetes for them, which takes 6 minutes.
-E2E_LINTED := ./build ./harness ./session ./chart ./containerd ./configdiff ./cmd/build ./cmd/demo ./cmd/pause .
+E2E_LINTED := ./build ./harness ./session ./chart ./containerd ./soak ./configdiff ./cmd/build ./cmd/demo ./cmd/pause .
 
 .PHONY: help
 help: ## List the targets
@@ -29,15 +31,20 @@ test: containerds verify ## Run all checks and tests
 	cd e2e && go test -vet=off -v -count=1 ./schedulerdiff
 	cd e2e && go test -v -count=1 ./configdiff -run=TestLoadAgreesWithContainerd$$ -args -bin='$(CURDIR)/$(BIN)' -containerd=1.7,2.4 -trees=100
 	cd e2e && go test -v -count=1 ./containerd
+	cd e2e && go test -v -count=1 ./soak
 	cd e2e && go test -v -count=1 -timeout=20m .
 
 .PHONY: build
 build: ## Build runtimegate into .cache/bin
-	go build -ldflags='-s -w' -o $(BIN)/runtimegate .
+	go build -ldflags='-s -w -X main.version=$(VERSION)' -o $(BIN)/runtimegate .
 
 .PHONY: e2e
 e2e: programs ## Run the end-to-end tests (RUN=name for some, UPDATE=1 takes what they print as expected)
 	cd e2e && go test -v -count=1 -timeout=20m $(if $(RUN),-run='$(RUN)') . $(if $(UPDATE),-args -update)
+
+.PHONY: soak
+soak: programs ## Let many reporters run for minutes (REPORTERS=10000 DURATION=5m)
+	cd e2e && go test -v -count=1 -timeout=1h ./soak -args -reporters=$(or $(REPORTERS),10000) -duration=$(or $(DURATION),5m)
 
 .PHONY: verify
 verify: lint ## Check that go.mod and generated files are up to date, and lint

@@ -58,7 +58,7 @@ type crosscheckOptions struct {
 }
 
 func newCrosscheckCommand() *cobra.Command {
-	o := &crosscheckOptions{cluster: genericclioptions.NewConfigFlags(true)}
+	o := &crosscheckOptions{cluster: newClusterFlags(true)}
 	cmd := &cobra.Command{
 		Use:     "crosscheck [DUMP|-|--cri [ENDPOINT]]",
 		Short:   "Print the handlers that RuntimeClasses ask for and a dump or the running runtime lacks",

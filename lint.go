@@ -56,7 +56,7 @@ type lintOptions struct {
 }
 
 func newLintCommand() *cobra.Command {
-	o := &lintOptions{cluster: genericclioptions.NewConfigFlags(true)}
+	o := &lintOptions{cluster: newClusterFlags(true)}
 	cmd := &cobra.Command{
 		Use:     "lint -f FILE|DIR|-",
 		Short:   "Judge manifests as the webhook would",

@@ -58,7 +58,7 @@ type reportOptions struct {
 }
 
 func newReportCommand() *cobra.Command {
-	o := &reportOptions{cluster: genericclioptions.NewConfigFlags(true)}
+	o := &reportOptions{cluster: newClusterFlags(true)}
 	cmd := &cobra.Command{
 		Use:     "report [--once]",
 		Short:   "Publish or print what this node's container runtime has loaded",
@@ -118,7 +118,9 @@ func (o *reportOptions) client() (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	restConfig.Timeout = cmp.Or(restConfig.Timeout, clusterTimeout)
+	if o.once {
+		restConfig.Timeout = cmp.Or(restConfig.Timeout, clusterTimeout)
+	}
 	return inventory.NewClient(restConfig)
 }
 

@@ -29,7 +29,7 @@ const (
 )
 
 func newSelftestCommand() *cobra.Command {
-	cluster := genericclioptions.NewConfigFlags(false)
+	cluster := newClusterFlags(false)
 	timeout := time.Minute
 	cmd := &cobra.Command{
 		Use:   "selftest",

@@ -61,6 +61,7 @@ type serveOptions struct {
 	webhookAddr   string
 	metricsAddr   string
 	healthAddr    string
+	pprofAddr     string
 	logFormat     string
 	podsScope     string
 	exempt        []string
@@ -73,7 +74,7 @@ type serveOptions struct {
 }
 
 func newServeCommand() *cobra.Command {
-	o := &serveOptions{cluster: genericclioptions.NewConfigFlags(false)}
+	o := &serveOptions{cluster: newClusterFlags(false)}
 	cmd := &cobra.Command{
 		Use:     "serve",
 		Short:   "Serve the validating admission webhook",
@@ -90,6 +91,7 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&o.webhookAddr, "webhook-bind-address", ":9443", "host:port of the webhook")
 	flags.StringVar(&o.metricsAddr, "metrics-bind-address", ":8080", "host:port of /metrics; 0 turns it off")
 	flags.StringVar(&o.healthAddr, "health-probe-bind-address", ":8081", "host:port of /healthz and /readyz")
+	flags.StringVar(&o.pprofAddr, "pprof-bind-address", "0", "host:port of /debug/pprof/, which has no access control; 0 turns it off")
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
 	flags.StringVar(&o.podsScope, "pods-scope", string(webhook.ScopeClass), "Pods that the webhook configuration sends: Class (those that choose a handler or need a feature of one) or All, which policies with allowDefault: false need")
 	flags.StringSliceVar(&o.exempt, "exempt-namespaces", []string{"kube-system", "kube-node-lease", "runtimegate-system"}, "namespaces that the webhook configuration leaves out, so that nothing is said to be enforced there")
@@ -176,6 +178,7 @@ func (o *serveOptions) webhookOptions() (webhook.Options, error) {
 	if o.orphanGrace < 0 {
 		return choices, errors.New("--orphan-grace must not be below 0")
 	}
+	choices.Version = thisBuild().Version
 	if choices.Scope != webhook.ScopeClass && choices.Scope != webhook.ScopeAll {
 		return choices, fmt.Errorf("--pods-scope %q: want %s or %s", o.podsScope, webhook.ScopeClass, webhook.ScopeAll)
 	}
@@ -193,11 +196,15 @@ func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, crwebho
 	if err != nil {
 		return manager.Options{}, crwebhook.Options{}, fmt.Errorf("--webhook-bind-address: %w", err)
 	}
+	if _, _, err := splitAddress(o.pprofAddr); err != nil && o.pprofAddr != "0" {
+		return manager.Options{}, crwebhook.Options{}, fmt.Errorf("--pprof-bind-address: %w", err)
+	}
 	return manager.Options{
 		Scheme:                 scheme,
 		Logger:                 log,
 		Cache:                  inventory.CacheOptions(),
 		HealthProbeBindAddress: o.healthAddr,
+		PprofBindAddress:       o.pprofAddr,
 
 		LeaderElection: o.leaderElect != "", LeaderElectionNamespace: o.leaderElect, LeaderElectionID: "runtimegate",
 		LeaderElectionReleaseOnCancel: true,

@@ -53,6 +53,16 @@ const (
 	CodeWrongPluginName      = "WrongPluginName"
 )
 
+// Codes are all of them.
+var Codes = []string{
+	CodeBinaryNameIgnored, CodeBinaryNotExecutable, CodeBinaryNotFound, CodeCRIDisabled, CodeDaemonWillNotStart,
+	CodeDefaultChanged, CodeDefaultMissing, CodeDumpNotProof, CodeDuplicateOwner, CodeGeneratedFile,
+	CodeHandlerDropped, CodeHigherDropInVersion, CodeImportMatchesNothing, CodeLostInMigration, CodeNotImported,
+	CodeOldPluginName, CodeOverridden, CodeRuntimeTypeEmpty, CodeSectionReplaced, CodeShimNotExecutable,
+	CodeShimNotFound, CodeTwoNames, CodeUnknownPlugin, CodeUnreferencable, CodeWrongParentTable,
+	CodeWrongPluginName,
+}
+
 // A Finding is one thing that is wrong, or worth knowing.
 type Finding struct {
 	Code     string   `json:"code"`

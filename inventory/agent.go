@@ -23,8 +23,9 @@ const (
 	// settle is how long an Agent waits after a hint: who writes files writes
 	// several.
 	settle = 500 * time.Millisecond
-	// publishTimeout bounds one write.
-	publishTimeout = 15 * time.Second
+	// publishTimeout bounds one write. An API server that has much to do takes
+	// long, and what is broken off it has done in vain.
+	publishTimeout = 30 * time.Second
 )
 
 // pauses are those after writes that fail: 1 to 2 seconds, and at last half a

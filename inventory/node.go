@@ -55,6 +55,11 @@ type node struct {
 	// broken are the reported handlers whose shim or binary is missing, and
 	// expiring those that the next start of the runtime would not load.
 	broken, expiring map[string]bool
+	// lost are the handlers that the runtime had before its last start.
+	lost map[string]bool
+	// findings are the kinds of the report's findings, also of one that knows no
+	// handler.
+	findings []FindingKind
 	// standard is the default handler, "" if it is not known.
 	standard string
 	// reportedOffers are the features of the reported handlers, and cdi what is
@@ -106,9 +111,13 @@ func (n *node) setReport(report *v1alpha1.NodeRuntime) {
 	n.reported, n.renewed, n.unproven = nil, time.Time{}, false
 	n.broken, n.expiring, n.fromDump = nil, nil, false
 	n.standard, n.reportedOffers, n.cdi = "", map[string]offers{}, offers{}
-	n.unconfirmed = nil
+	n.unconfirmed, n.lost, n.findings = nil, nil, nil
 	if report == nil {
 		return
+	}
+	n.findings = kindsOf(report.Spec.Findings)
+	for _, name := range handlersWith(&report.Spec, v1alpha1.FindingHandlerLost) {
+		n.lost = with(n.lost, name)
 	}
 	n.standard = report.Spec.DefaultHandler
 	if cdi := report.Spec.CDI; cdi != nil {
@@ -190,11 +199,16 @@ func (n *node) isYoung(now time.Time, o *Options) bool {
 // further in the future would count for as long, whatever becomes of the node.
 const maxClockSkew = 5 * time.Minute
 
-// isFresh says whether the report counts: it knows handlers, is neither too old
-// nor from the future, and is not of an earlier node of the same name.
+// isFresh says whether the report counts: it knows handlers and is current.
 func (n *node) isFresh(now time.Time, o *Options) bool {
+	return len(n.reported) > 0 && n.isCurrent(now, o)
+}
+
+// isCurrent says whether there is a report that is neither too old nor from the
+// future, and not of an earlier node of the same name.
+func (n *node) isCurrent(now time.Time, o *Options) bool {
 	age := now.Sub(n.renewed)
-	return len(n.reported) > 0 && age <= o.StaleAfter && age >= -maxClockSkew && !n.renewed.Before(n.object.CreationTimestamp.Time)
+	return age <= o.StaleAfter && age >= -maxClockSkew && !n.renewed.Before(n.object.CreationTimestamp.Time)
 }
 
 // knowledge says what is known at the time now about one handler on the node;

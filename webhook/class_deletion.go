@@ -21,10 +21,8 @@ func (r *ClassReviewer) reviewDeletion(ctx context.Context, req *admissionv1.Adm
 			u.add(who)
 		}
 	})
-	response := &admissionv1.AdmissionResponse{Allowed: true}
-	for _, warning := range u.warnings(req.Name, reached) {
-		response.Warnings = append(response.Warnings, shorten(printable(warning)))
-	}
+	verdict, response := warn(inUse, u.warnings(req.Name, reached))
+	r.Decided(req, verdict)
 	return response, nil
 }
 

@@ -16,8 +16,8 @@ type ClassReviewer struct {
 	Gate *Gate
 	// Live lists what may still use a class.
 	Live Lister
-	// Decided is told of each verdict.
-	Decided func(Verdict)
+	// Decided is told of each decision.
+	Decided func(*admissionv1.AdmissionRequest, Verdict)
 }
 
 // Review implements Reviewer.
@@ -44,6 +44,6 @@ func (r *ClassReviewer) Review(ctx context.Context, req *admissionv1.AdmissionRe
 		return &admissionv1.AdmissionResponse{Allowed: true}, nil
 	}
 	verdict := r.Gate.RuntimeClass(class)
-	r.Decided(verdict)
+	r.Decided(req, verdict)
 	return respond(verdict), nil
 }

@@ -35,6 +35,16 @@ const (
 	Rejected Condition = "Rejected"
 )
 
+// What is counted of decisions that are about no handler.
+const (
+	// invalid: a RuntimePolicy that could not be enforced.
+	invalid Condition = "Invalid"
+	// effective: a RuntimePolicy of whose effect there is something to tell.
+	effective Condition = "Effective"
+	// inUse: a RuntimeClass that is deleted and still used, as far as is known.
+	inUse Condition = "InUse"
+)
+
 // policyConditions are the conditions that a RuntimePolicy can name.
 var policyConditions = []Condition{Missing, Partial, Unknown, Broken, Expiring, Forbidden, Oversized, FeatureMissing}
 

@@ -12,8 +12,8 @@ import (
 // A PodReviewer reviews Pods as they are created.
 type PodReviewer struct {
 	Gate *Gate
-	// Decided is told of each verdict.
-	Decided func(Verdict)
+	// Decided is told of each decision.
+	Decided func(*admissionv1.AdmissionRequest, Verdict)
 }
 
 // Review implements Reviewer.
@@ -29,6 +29,6 @@ func (r *PodReviewer) Review(ctx context.Context, req *admissionv1.AdmissionRequ
 		return nil, fmt.Errorf("decode Pod %q in namespace %q: %w", req.Name, req.Namespace, err)
 	}
 	verdict := r.Gate.Pod(ctx, req.Namespace, pod)
-	r.Decided(verdict)
+	r.Decided(req, verdict)
 	return respond(verdict), nil
 }

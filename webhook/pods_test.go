@@ -147,7 +147,7 @@ func TestPodReviewer(t *testing.T) {
 			}
 			decided := 0
 			gate := &Gate{Rules: noRules, MaxAction: Deny, Index: andTaintedGPUNode(onePlainNode()), Class: tt.class, LiveClass: tt.class, Classes: noClasses, Now: func() time.Time { return reportNow }}
-			reviewer := &PodReviewer{Gate: gate, Decided: func(Verdict) { decided++ }}
+			reviewer := &PodReviewer{Gate: gate, Decided: func(*admissionv1.AdmissionRequest, Verdict) { decided++ }}
 			got, told := review(t, reviewer, tt.operation, pod, nil)
 			if got != tt.want || !strings.Contains(told, tt.text) {
 				t.Errorf("%s %q; want %s with %q", got, told, tt.want, tt.text)
@@ -161,7 +161,7 @@ func TestPodReviewer(t *testing.T) {
 
 func TestClassReviewer(t *testing.T) {
 	gate := &Gate{Rules: noRules, MaxAction: Deny, Index: onePlainNode(), ClassMissing: Warn, Now: func() time.Time { return reportNow }}
-	reviewer := &ClassReviewer{Gate: gate, Live: &apiServer{}, Decided: func(Verdict) {}}
+	reviewer := &ClassReviewer{Gate: gate, Live: &apiServer{}, Decided: undecided}
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Handler: "nvidia"}
 	selecting := class.DeepCopy()
 	selecting.Scheduling = &nodev1.Scheduling{NodeSelector: map[string]string{"pool": "gpu"}}
@@ -226,7 +226,7 @@ func TestPodIsNotDeniedForAnOldClass(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			gate := &Gate{Rules: noRules, MaxAction: Deny, Index: onePlainNode(), Class: tt.cached, LiveClass: tt.live, Classes: noClasses, Now: func() time.Time { return reportNow }}
-			reviewer := &PodReviewer{Gate: gate, Decided: func(Verdict) {}}
+			reviewer := &PodReviewer{Gate: gate, Decided: undecided}
 			got, told := review(t, reviewer, admissionv1.Create, pod, nil)
 			if got != tt.want || !strings.Contains(told, tt.text) {
 				t.Errorf("%s %q; want %s with %q", got, told, tt.want, tt.text)

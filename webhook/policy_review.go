@@ -42,6 +42,8 @@ type PolicyReviewer struct {
 	Scope PodsScope
 	// Exempt are the namespaces that the webhook is not asked about.
 	Exempt []string
+	// Decided is told of each decision.
+	Decided func(*admissionv1.AdmissionRequest, Verdict)
 }
 
 // Review implements Reviewer.
@@ -67,6 +69,7 @@ func (r *PolicyReviewer) Review(ctx context.Context, req *admissionv1.AdmissionR
 	}
 	policy, err := NewPolicy(object)
 	if err != nil {
+		r.Decided(req, Verdict{[]Finding{{Condition: invalid, Action: Deny}}})
 		return &admissionv1.AdmissionResponse{Result: &metav1.Status{
 			Status:  metav1.StatusFailure,
 			Code:    http.StatusUnprocessableEntity,
@@ -74,10 +77,8 @@ func (r *PolicyReviewer) Review(ctx context.Context, req *admissionv1.AdmissionR
 			Message: printable(err.Error()),
 		}}, nil
 	}
-	response := &admissionv1.AdmissionResponse{Allowed: true}
-	for _, warning := range r.warnings(ctx, policy) {
-		response.Warnings = append(response.Warnings, shorten(printable(warning)))
-	}
+	verdict, response := warn(effective, r.warnings(ctx, policy))
+	r.Decided(req, verdict)
 	return response, nil
 }
 

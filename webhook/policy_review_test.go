@@ -43,7 +43,7 @@ func policyReviewer(live Lister, enforced ...*Policy) *PolicyReviewer {
 	}
 	return &PolicyReviewer{
 		Gate: gate, Live: live, Scope: ScopeAll, Exempt: []string{"kube-system"},
-		Policies: func() []*Policy { return enforced }, Namespaces: threeNamespaces,
+		Policies: func() []*Policy { return enforced }, Namespaces: threeNamespaces, Decided: undecided,
 	}
 }
 

@@ -38,6 +38,8 @@ type Options struct {
 	Exempt []string
 	// OrphanGrace is how long a NodeRuntime without a Node is left alone.
 	OrphanGrace time.Duration
+	// Version is that of runtimegate, for a metric.
+	Version string
 }
 
 // Register adds the webhook and what feeds it to a manager, and returns what
@@ -73,9 +75,6 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) (judge *Gate,
 	}); err != nil {
 		return nil, nil, fmt.Errorf("add readiness check: %w", err)
 	}
-	if err := metrics.Registry.Register(decisions); err != nil {
-		return nil, nil, fmt.Errorf("register metrics: %w", err)
-	}
 	live := classesOf(mgr.GetAPIReader())
 	gate := &Gate{
 		Index:        index,
@@ -87,22 +86,27 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) (judge *Gate,
 		ClassMissing: o.ClassMissing,
 		MaxAction:    o.MaxAction,
 	}
-	namespaces := namespacesOf(mgr.GetCache())
-	reviewers := map[string]Reviewer{
-		PodsPath:      &PodReviewer{Gate: gate, Decided: count("pods")},
-		WorkloadsPath: &WorkloadReviewer{Gate: gate, Decided: count("workloads")},
-		ClassesPath:   &ClassReviewer{Gate: gate, Live: mgr.GetAPIReader(), Decided: count("runtimeclasses")},
-		PoliciesPath: &PolicyReviewer{
-			Gate: gate, Policies: rules.all, Namespaces: namespaces, Live: mgr.GetAPIReader(), Scope: o.Scope, Exempt: o.Exempt,
-		},
+	nodes := &inventoryCollector{summary: index.Summary, classes: gate.Classes, synced: synced, now: time.Now}
+	if err := registerMetrics(metrics.Registry, o.Version, nodes); err != nil {
+		return nil, nil, err
 	}
-	for path, reviewer := range reviewers {
+	namespaces := namespacesOf(mgr.GetCache())
+	log := mgr.GetLogger().WithName("webhook")
+	serve := func(path, resource string, reviewer Reviewer) {
 		mgr.GetWebhookServer().Register(path, &reviewHandler{
 			reviewer: reviewer,
 			ready:    synced,
-			log:      mgr.GetLogger().WithName("webhook").WithValues("path", path),
+			took:     seconds.WithLabelValues(resource),
+			log:      log.WithValues("path", path),
 		})
 	}
+	serve(PodsPath, "pods", &PodReviewer{Gate: gate, Decided: record("pods", log)})
+	serve(WorkloadsPath, "workloads", &WorkloadReviewer{Gate: gate, Decided: record("workloads", log)})
+	serve(ClassesPath, "runtimeclasses", &ClassReviewer{Gate: gate, Live: mgr.GetAPIReader(), Decided: record("runtimeclasses", log)})
+	serve(PoliciesPath, "runtimepolicies", &PolicyReviewer{
+		Gate: gate, Policies: rules.all, Namespaces: namespaces, Live: mgr.GetAPIReader(), Scope: o.Scope, Exempt: o.Exempt,
+		Decided: record("runtimepolicies", log),
+	})
 	status := &policyStatus{client: mgr.GetClient(), namespaces: namespaces, scope: o.Scope, exempt: o.Exempt, maxAction: o.MaxAction}
 	if err := status.register(mgr); err != nil {
 		return nil, nil, err

@@ -258,17 +258,17 @@ func (r *report) judge(t *testing.T, key, path string) (Action, string) {
 	var reviewer Reviewer
 	var objects []any
 	if strings.HasPrefix(filepath.Base(path), "runtimeclass") {
-		reviewer = &ClassReviewer{Gate: gate, Decided: func(Verdict) {}}
+		reviewer = &ClassReviewer{Gate: gate, Decided: undecided}
 		for _, class := range readClasses(t, path) {
 			objects = append(objects, class)
 		}
 	} else if key == "deployment" {
-		reviewer = &WorkloadReviewer{Gate: gate, Decided: func(Verdict) {}}
+		reviewer = &WorkloadReviewer{Gate: gate, Decided: undecided}
 		object := map[string]any{}
 		readYAML(t, filepath.Join(r.dir, "deployment.yaml"), &object)
 		objects = append(objects, object)
 	} else {
-		reviewer = &PodReviewer{Gate: gate, Decided: func(Verdict) {}}
+		reviewer = &PodReviewer{Gate: gate, Decided: undecided}
 		if pod := r.admitted(readPod(t, path)); pod != nil {
 			objects = append(objects, pod)
 		}

@@ -9,8 +9,10 @@ import (
 	"mime"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,6 +35,7 @@ type Reviewer interface {
 type reviewHandler struct {
 	reviewer Reviewer
 	ready    func() bool // false: the nodes are not known yet
+	took     prometheus.Observer
 	log      logr.Logger
 }
 
@@ -52,7 +55,9 @@ func (h *reviewHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var response *admissionv1.AdmissionResponse
 	if h.ready() {
+		started := time.Now()
 		response, err = h.reviewer.Review(r.Context(), review.Request)
+		h.took.Observe(time.Since(started).Seconds())
 	} else {
 		response = uncheckedResponse()
 	}
@@ -138,6 +143,19 @@ func uncheckedResponse() *admissionv1.AdmissionResponse {
 		Allowed:  true,
 		Warnings: []string{"runtime handlers were not checked: runtimegate has only just started and does not know the nodes yet"},
 	}
+}
+
+// warn lets pass. If there are warnings, they are all of one condition.
+func warn(c Condition, warnings []string) (Verdict, *admissionv1.AdmissionResponse) {
+	var verdict Verdict
+	if len(warnings) > 0 {
+		verdict.Findings = []Finding{{Condition: c, Action: Warn}}
+	}
+	response := &admissionv1.AdmissionResponse{Allowed: true}
+	for _, warning := range warnings {
+		response.Warnings = append(response.Warnings, shorten(printable(warning)))
+	}
+	return verdict, response
 }
 
 // respond turns a verdict into an answer.

@@ -68,7 +68,7 @@ func TestReviewHandlerRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			handler := &reviewHandler{reviewer: tt.review, ready: func() bool { return true }, log: logr.Discard()}
+			handler := &reviewHandler{reviewer: tt.review, ready: func() bool { return true }, took: untimed, log: logr.Discard()}
 			got := post(handler, tt.method, tt.contentType, tt.body)
 			if got.Code != tt.code || !strings.Contains(got.Body.String(), tt.text) || strings.Contains(got.Body.String(), "secret") {
 				t.Errorf("%d %s; want %d with %q", got.Code, got.Body, tt.code, tt.text)
@@ -90,7 +90,7 @@ func answer(t *testing.T, recorder *httptest.ResponseRecorder) *admissionv1.Admi
 }
 
 func TestReviewHandlerAnswers(t *testing.T) {
-	handler := &reviewHandler{reviewer: reviewFunc(yes), ready: func() bool { return true }, log: logr.Discard()}
+	handler := &reviewHandler{reviewer: reviewFunc(yes), ready: func() bool { return true }, took: untimed, log: logr.Discard()}
 	response := answer(t, post(handler, "POST", "application/json; charset=utf-8", goodReview))
 	if !response.Allowed || response.UID != "u1" || response.Warnings != nil {
 		t.Errorf("answer: %+v", response)
@@ -100,7 +100,7 @@ func TestReviewHandlerAnswers(t *testing.T) {
 func TestReviewHandlerBeforeItKnowsTheNodes(t *testing.T) {
 	handler := &reviewHandler{reviewer: reviewFunc(func(*admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error) {
 		panic("judged without knowing the nodes")
-	}), ready: func() bool { return false }, log: logr.Discard()}
+	}), ready: func() bool { return false }, took: untimed, log: logr.Discard()}
 	response := answer(t, post(handler, "POST", "application/json", goodReview))
 	if !response.Allowed || response.UID != "u1" || len(response.Warnings) != 1 || !strings.Contains(response.Warnings[0], "not checked") {
 		t.Errorf("answer: %+v", response)
@@ -116,8 +116,8 @@ func FuzzReviewHandler(f *testing.F) {
 		return &nodev1.RuntimeClass{Handler: "h"}, nil
 	}
 	gate := &Gate{Rules: noRules, MaxAction: Deny, Index: index, Now: time.Now, Class: class, LiveClass: class}
-	reviewer := &PodReviewer{Gate: gate, Decided: func(Verdict) {}}
-	handler := &reviewHandler{reviewer: reviewer, ready: func() bool { return true }, log: logr.Discard()}
+	reviewer := &PodReviewer{Gate: gate, Decided: undecided}
+	handler := &reviewHandler{reviewer: reviewer, ready: func() bool { return true }, took: untimed, log: logr.Discard()}
 	pod := `{"spec":{"runtimeClassName":"c","nodeSelector":{"a":"b"},"tolerations":[{"operator":"Gt","value":"x"}],"containers":[{"resources":{"requests":{"cpu":"1"}}}],` +
 		`"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}]}}}}}`
 	f.Add([]byte(strings.Replace(goodReview, `"CREATE"`, `"CREATE","kind":{"version":"v1","kind":"Pod"},"object":`+pod, 1)))

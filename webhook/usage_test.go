@@ -230,7 +230,7 @@ func TestClassDeletion(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, atOnce(func(t *testing.T) {
-			reviewer := &ClassReviewer{Live: &tt.live}
+			reviewer := &ClassReviewer{Live: &tt.live, Decided: undecided}
 			response, err := reviewer.Review(t.Context(), &admissionv1.AdmissionRequest{
 				Operation: admissionv1.Delete, Name: "kata",
 				Kind: metav1.GroupVersionKind(nodev1.SchemeGroupVersion.WithKind("RuntimeClass")),

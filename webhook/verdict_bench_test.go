@@ -38,7 +38,7 @@ func BenchmarkVerdict(b *testing.B) {
 			return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Handler: handlers[name]}, nil
 		}
 		gate := &Gate{Index: index, Class: find, LiveClass: find, Rules: noRules, MaxAction: Deny, Now: func() time.Time { return reportNow }}
-		reviewer := &PodReviewer{Gate: gate, Decided: func(Verdict) {}}
+		reviewer := &PodReviewer{Gate: gate, Decided: undecided}
 		for _, class := range []string{"allow", "warn", "deny"} {
 			pod := &corev1.Pod{Spec: corev1.PodSpec{RuntimeClassName: &class, Containers: []corev1.Container{{Name: "main", Image: "main"}}}}
 			raw, err := json.Marshal(pod)

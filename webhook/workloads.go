@@ -33,8 +33,8 @@ var WorkloadKinds = []schema.GroupVersionKind{
 // warns: the Pods are judged when they are created.
 type WorkloadReviewer struct {
 	Gate *Gate
-	// Decided is told of each verdict.
-	Decided func(Verdict)
+	// Decided is told of each decision.
+	Decided func(*admissionv1.AdmissionRequest, Verdict)
 }
 
 // Review implements Reviewer.
@@ -59,7 +59,7 @@ func (r *WorkloadReviewer) Review(ctx context.Context, req *admissionv1.Admissio
 		}
 	}
 	verdict := r.Gate.Template(ctx, req.Namespace, template)
-	r.Decided(verdict)
+	r.Decided(req, verdict)
 	return respond(verdict), nil
 }
 

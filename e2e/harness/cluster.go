@@ -50,7 +50,9 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.waitLine(ctx, ready); err != nil {
 		return err
 	}
-	_, err = c.background("kwok", exec.Command(c.program("kwok"),
+	// Without leases the node controller takes each node for dead after 50 s, for
+	// a moment, until kwok says that it is not.
+	_, err = c.background("kwok", exec.Command(c.program("kwok"), "--node-lease-duration-seconds=40",
 		"--config="+filepath.Join(c.Dir, "stages.yaml"), "--kubeconfig="+c.Kubeconfig(),
 		"--manage-all-nodes=false", "--manage-nodes-with-annotation-selector="+kwokAnnotation+"="+kwokFake))
 	return err
@@ -91,6 +93,10 @@ func (c *Cluster) Stop() {
 		c.processes = c.processes[:last]
 	}
 }
+
+// ControlPlane is the process of etcd, the API server, the scheduler and the
+// controllers.
+func (c *Cluster) ControlPlane() *Process { return c.plane }
 
 // AuditLog is the file of the API server's audit log.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.Dir, "audit.log") }

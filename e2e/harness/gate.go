@@ -22,6 +22,7 @@ type Gate struct {
 	*Process
 	Webhook string // host:port that the API server calls
 	Health  string // host:port of /healthz and /readyz
+	Metrics string // host:port of /metrics
 	cluster *Cluster
 }
 
@@ -91,17 +92,17 @@ func (c *Cluster) LaunchReplica(name, kubeconfig string, args ...string) (*Gate,
 
 // newGate finds addresses for a gate.
 func (c *Cluster) newGate() (*Gate, error) {
-	ports, err := freePorts(2)
+	ports, err := freePorts(3)
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{Webhook: ports[0], Health: ports[1], cluster: c}, nil
+	return &Gate{Webhook: ports[0], Health: ports[1], Metrics: ports[2], cluster: c}, nil
 }
 
 func (g *Gate) launch(name, kubeconfig string, args []string) (err error) {
 	flags := []string{
 		"serve", "--kubeconfig=" + kubeconfig, "--log-format=text",
-		"--webhook-bind-address=" + g.Webhook, "--health-probe-bind-address=" + g.Health, "--metrics-bind-address=0",
+		"--webhook-bind-address=" + g.Webhook, "--health-probe-bind-address=" + g.Health, "--metrics-bind-address=" + g.Metrics,
 		"--node-settle=0s", // all nodes here are seconds old
 	}
 	if g.cluster.Scope != ScopeHandlers {

@@ -15,8 +15,10 @@ type Usage struct {
 }
 
 // Usage asks the kernel about the process alone, not about its children.
-func (p *Process) Usage() (Usage, error) {
-	pid := p.Pid()
+func (p *Process) Usage() (Usage, error) { return UsageOf(p.Pid()) }
+
+// UsageOf is Usage for the process of that id.
+func UsageOf(pid int) (Usage, error) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {
 		return Usage{}, fmt.Errorf("find process %d: %w", pid, err)
@@ -30,6 +32,21 @@ func (p *Process) Usage() (Usage, error) {
 		return Usage{}, fmt.Errorf("read the stat of process %d: %w", pid, err)
 	}
 	return Usage{RSS: status.VmRSS, Anon: status.RssAnon, File: status.RssFile, Peak: status.VmHWM, CPU: stat.CPUTime()}, nil
+}
+
+// Busy is for how many seconds of CPU time the whole machine has worked since its
+// start.
+func Busy() (float64, error) {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return 0, err
+	}
+	stat, err := fs.Stat()
+	if err != nil {
+		return 0, err
+	}
+	c := stat.CPUTotal
+	return c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal, nil
 }
 
 // ForgetPeak lets the process's Peak begin anew (proc(5), clear_refs).

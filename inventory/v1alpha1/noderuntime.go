@@ -303,6 +303,13 @@ const (
 	FindingRestartStorm = "RestartStorm"
 )
 
+// FindingCodes are all of them.
+var FindingCodes = []string{
+	FindingDumpNotProof, FindingDefaultBroken, FindingBroken, FindingExpiring, FindingRestartPending,
+	FindingNextUnknown, FindingUnnameable, FindingRuntimeUnreachable, FindingCRITooOld, FindingHandlerLost,
+	FindingHandlerUnconfirmed, FindingTooManyHandlers, FindingRestartStorm,
+}
+
 // Severity is how much harm a finding does.
 //
 // +kubebuilder:validation:Enum=Error;Warning;Info

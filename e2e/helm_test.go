@@ -63,12 +63,12 @@ func TestChart(t *testing.T) {
 	if n := strings.Count(before, certificateInBase64); n < 7 { // of 5 webhooks; of the Secret with its CA
 		t.Fatalf("%d certificates in %s", n, before)
 	}
-	r.helm("upgrade", chartPath(), "--reuse-values", "--set=maxAction=Deny", "--wait", "--timeout=90s")
+	r.helm("upgrade", chartPath(), "--reset-then-reuse-values", "--set=maxAction=Deny", "--wait", "--timeout=90s")
 	r.expectState("an upgrade", before)
 	r.roll()
 	r.kubectl("", "delete", "runtimeclass", "nvidia-typo")
 	play(t, r.c, s.SessionPath())
-	r.helm("upgrade", chartPath(), "--reuse-values", "--set=replicaCount=3", "--server-side=false", "--wait", "--timeout=90s")
+	r.helm("upgrade", chartPath(), "--reset-then-reuse-values", "--set=replicaCount=3", "--server-side=false", "--wait", "--timeout=90s")
 	r.expectState("an upgrade by the client, as with Helm 3", before)
 	r.upgradeCRDs()
 	r.expectState("an upgrade of the CRDs", before)
@@ -156,7 +156,8 @@ func (r *release) upgradeCRDs() {
 // cluster and runtimegate back passes, and so does what it is not asked about.
 func (r *release) allReplicasDie() {
 	r.t.Helper()
-	r.helm("upgrade", chartPath(), "--reuse-values", "--set=webhook.failurePolicy=Fail,maxAction=Deny")
+	r.kubectl("", "delete", "validatingwebhookconfiguration", harness.Release) // an upgrade makes it anew
+	r.helm("upgrade", chartPath(), "--reset-then-reuse-values", "--set=webhook.failurePolicy=Fail,maxAction=Deny")
 	r.roll()
 	r.kubectl("{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: nvidia}, handler: nvidia}", "create", "-f", "-")
 	r.expectPod("denied", `admission webhook "pods.runtimegate.io" denied the request`)

@@ -14,7 +14,7 @@ API := ./inventory/v1alpha1
 CRDS := charts/runtimegate/crds
 # Not cmd/cluster, cmd/kubelet and schedulerdiff: vet and staticcheck would read all of
 # Kubernetes for them, which takes 6 minutes.
-E2E_LINTED := ./build ./harness ./session ./containerd ./soak ./configdiff ./cmd/build ./cmd/demo ./cmd/pause .
+E2E_LINTED := ./build ./harness ./session ./chart ./containerd ./soak ./configdiff ./cmd/build ./cmd/demo ./cmd/pause .
 
 .PHONY: help
 help: ## List the targets
@@ -29,7 +29,7 @@ test: containerds promtool verify ## Run all checks and tests
 	go test ./...
 	cd e2e/promtool && go test .
 	$(BIN)/promtool test rules e2e/promtool/alerts.test.yaml
-	cd e2e && go test ./build ./harness ./session
+	cd e2e && go test ./build ./harness ./session ./chart
 	cd e2e && go test -vet=off -v -count=1 ./schedulerdiff
 	cd e2e && go test -v -count=1 ./configdiff -run=TestLoadAgreesWithContainerd$$ -args -bin='$(CURDIR)/$(BIN)' -containerd=1.7,2.4 -trees=100
 	cd e2e && go test -v -count=1 ./containerd
@@ -63,6 +63,7 @@ verify: lint ## Check that go.mod and generated files are up to date, and lint
 	for file in "$$generated"/*.yaml; do \
 	  test -e "$(CRDS)/$$(basename "$$file")" || { echo "$(CRDS) lacks $$(basename "$$file"): make generate" >&2; exit 1; }; \
 	done
+	cd e2e && go test ./chart -run=TestDocs$$
 
 .PHONY: lint
 lint: tools ## Run gofmt, go vet and staticcheck
@@ -76,8 +77,9 @@ lint: tools ## Run gofmt, go vet and staticcheck
 	cd e2e/promtool && ../../$(BIN)/staticcheck .
 
 .PHONY: generate
-generate: tools ## Write the files that are generated from the API types
+generate: tools ## Write the files that are generated from the API types and the chart's values
 	$(call controller_gen,$(API),$(CRDS))
+	cd e2e && go test ./chart -run=TestDocs$$ -args -update
 
 .PHONY: bench
 bench: containerds ## Run the benchmarks; the last says what the agent of a node costs

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -17,16 +15,15 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	crwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/runtimegate/runtimegate/inventory"
 	"github.com/runtimegate/runtimegate/webhook"
 	"github.com/runtimegate/runtimegate/webhook/audit"
-	"github.com/runtimegate/runtimegate/webhook/certs"
 )
 
 const serveLong = `Serves the validating admission webhook: it rejects or warns of Pods and
@@ -38,18 +35,25 @@ removes the NodeRuntimes of nodes that are gone.
 It is ready (/readyz) once it knows the nodes. Until then it lets everything
 pass, and says so.
 
-The serving certificate is tls.crt and tls.key in --cert-dir, read anew when the
-files change, or is made at the start with --self-signed. The authority of a
-self-signed certificate is printed to stdout, or put into a
-ValidatingWebhookConfiguration with --inject-ca; each process makes one of its
-own, so that this is for a single replica.`
+The serving certificate comes from one of
+  --cert-dir      a mounted Secret, of cert-manager say; read anew when it changes
+  --cert-secret   a Secret in which all replicas keep one that they make, and
+                  replace in time. The ValidatingWebhookConfiguration of
+                  --inject-ca trusts each before it is served
+  --self-signed   memory, for a single replica. Its authority goes into the
+                  configuration of --inject-ca, or to stdout
+See docs/certificates.md.`
 
 const serveExample = `  # In a cluster
+  runtimegate serve --cert-secret runtimegate-system/runtimegate-webhook \
+    --cert-host runtimegate-webhook.runtimegate-system.svc --inject-ca runtimegate
+
+  # With a certificate of others
   runtimegate serve --cert-dir /etc/runtimegate/tls
 
   # Beside a cluster, to try it
   runtimegate serve --kubeconfig ~/.kube/config --webhook-bind-address 127.0.0.1:9443 \
-    --self-signed --self-signed-host 127.0.0.1 --inject-ca runtimegate`
+    --self-signed --cert-host 127.0.0.1 --inject-ca runtimegate`
 
 // serveOptions are the flags of serve.
 type serveOptions struct {
@@ -58,10 +62,6 @@ type serveOptions struct {
 	metricsAddr   string
 	healthAddr    string
 	pprofAddr     string
-	certDir       string
-	selfSigned    bool
-	hosts         []string
-	injectCA      string
 	logFormat     string
 	podsScope     string
 	exempt        []string
@@ -69,6 +69,7 @@ type serveOptions struct {
 	shutdownDelay time.Duration
 	auditInterval time.Duration
 	leaderElect   string
+	certs         certFlags
 	gate          gateFlags
 }
 
@@ -91,10 +92,6 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&o.metricsAddr, "metrics-bind-address", ":8080", "host:port of /metrics; 0 turns it off")
 	flags.StringVar(&o.healthAddr, "health-probe-bind-address", ":8081", "host:port of /healthz and /readyz")
 	flags.StringVar(&o.pprofAddr, "pprof-bind-address", "0", "host:port of /debug/pprof/, which has no access control; 0 turns it off")
-	flags.StringVar(&o.certDir, "cert-dir", "", "folder with the serving certificate, tls.crt and tls.key")
-	flags.BoolVar(&o.selfSigned, "self-signed", false, "make a serving certificate at the start")
-	flags.StringSliceVar(&o.hosts, "self-signed-host", []string{"localhost", "127.0.0.1"}, "host names and IP addresses of the self-signed certificate")
-	flags.StringVar(&o.injectCA, "inject-ca", "", "name of the ValidatingWebhookConfiguration that is to trust the self-signed certificate")
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
 	flags.StringVar(&o.podsScope, "pods-scope", string(webhook.ScopeClass), "Pods that the webhook configuration sends: Class (those that choose a handler or need a feature of one) or All, which policies with allowDefault: false need")
 	flags.StringSliceVar(&o.exempt, "exempt-namespaces", []string{"kube-system", "kube-node-lease", "runtimegate-system"}, "namespaces that the webhook configuration leaves out, so that nothing is said to be enforced there")
@@ -102,6 +99,7 @@ func newServeCommand() *cobra.Command {
 	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM, so that API servers and proxies learn of it")
 	flags.DurationVar(&o.auditInterval, "audit-interval", audit.DefaultInterval, "time between two looks at the RuntimeClasses, for Events about handlers that have become Missing, Broken or Expiring")
 	flags.StringVar(&o.leaderElect, "leader-election-namespace", "", "namespace of the Lease by which replicas agree on one that writes these Events; without it each replica does")
+	o.certs.addTo(cmd)
 	o.gate.addTo(cmd)
 	return cmd
 }
@@ -119,15 +117,14 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	if o.auditInterval < time.Second {
 		return errors.New("--audit-interval must be at least 1s")
 	}
-	options, err := o.managerOptions(log)
+	if err := o.certs.check(); err != nil {
+		return err
+	}
+	options, address, err := o.managerOptions(log)
 	if err != nil {
 		return err
 	}
 	choices, err := o.webhookOptions()
-	if err != nil {
-		return err
-	}
-	authority, err := o.certificate(&options)
 	if err != nil {
 		return err
 	}
@@ -139,12 +136,18 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	// warnings under load, since a class is read live before each. The API server
 	// has limits of its own.
 	restConfig.QPS = -1
+	source, keep, err := o.certs.open(restConfig, options.Scheme, log, cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	server := newWebhookServer(address, ctx.Done(), source, keep)
+	options.WebhookServer = server
 	mgr, err := ctrl.NewManager(restConfig, options)
 	if err != nil {
 		return fmt.Errorf("reach the cluster: %w", err)
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
 	gate, ready, err := webhook.Register(ctx, mgr, choices)
 	if err != nil {
 		return err
@@ -152,10 +155,13 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	if err := audit.Register(mgr, gate, ready, o.auditInterval); err != nil {
 		return err
 	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return err
-	}
-	if err := o.announce(cmd, mgr, authority); err != nil {
+	err = errors.Join(
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("certificate", source.Ready),
+		mgr.AddReadyzCheck("ending", server.checkEnding),
+		metrics.Registry.Register(source),
+	)
+	if err != nil {
 		return err
 	}
 	log.Info("Serving", "webhook", o.webhookAddr, "metrics", o.metricsAddr, "health", o.healthAddr)
@@ -179,18 +185,19 @@ func (o *serveOptions) webhookOptions() (webhook.Options, error) {
 	return choices, nil
 }
 
-// managerOptions checks the addresses and makes of them what the manager takes.
-func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, error) {
+// managerOptions checks the addresses and makes of them what the manager and the
+// webhook server take.
+func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, crwebhook.Options, error) {
 	scheme, err := newScheme()
 	if err != nil {
-		return manager.Options{}, err
+		return manager.Options{}, crwebhook.Options{}, err
 	}
 	host, port, err := splitAddress(o.webhookAddr)
 	if err != nil {
-		return manager.Options{}, fmt.Errorf("--webhook-bind-address: %w", err)
+		return manager.Options{}, crwebhook.Options{}, fmt.Errorf("--webhook-bind-address: %w", err)
 	}
 	if _, _, err := splitAddress(o.pprofAddr); err != nil && o.pprofAddr != "0" {
-		return manager.Options{}, fmt.Errorf("--pprof-bind-address: %w", err)
+		return manager.Options{}, crwebhook.Options{}, fmt.Errorf("--pprof-bind-address: %w", err)
 	}
 	return manager.Options{
 		Scheme:                 scheme,
@@ -202,68 +209,8 @@ func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, error) 
 		LeaderElection: o.leaderElect != "", LeaderElectionNamespace: o.leaderElect, LeaderElectionID: "runtimegate",
 		LeaderElectionReleaseOnCancel: true,
 
-		Metrics:       server.Options{BindAddress: o.metricsAddr},
-		WebhookServer: crwebhook.NewServer(crwebhook.Options{Host: host, Port: port, CertDir: o.certDir}),
-	}, nil
-}
-
-// certificate makes the self-signed certificate, if that is wanted, and hands
-// it to the webhook server.
-func (o *serveOptions) certificate(options *manager.Options) (*certs.SelfSigned, error) {
-	switch {
-	case o.selfSigned == (o.certDir != ""):
-		return nil, errors.New("give either --cert-dir or --self-signed")
-	case o.injectCA != "" && !o.selfSigned:
-		return nil, errors.New("--inject-ca goes with --self-signed")
-	case !o.selfSigned:
-		return nil, nil
-	}
-	made, err := certs.NewSelfSigned(o.hosts, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	host, port, err := splitAddress(o.webhookAddr)
-	if err != nil {
-		return nil, fmt.Errorf("--webhook-bind-address: %w", err)
-	}
-	options.WebhookServer = crwebhook.NewServer(crwebhook.Options{Host: host, Port: port, TLSOpts: []func(*tls.Config){
-		func(c *tls.Config) {
-			c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &made.Certificate, nil }
-		},
-	}})
-	return made, nil
-}
-
-// announce makes the authority of a self-signed certificate known.
-func (o *serveOptions) announce(cmd *cobra.Command, mgr manager.Manager, made *certs.SelfSigned) error {
-	if made == nil {
-		return nil
-	}
-	if o.injectCA == "" {
-		_, err := cmd.OutOrStdout().Write(made.CA)
-		return err
-	}
-	writer, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme()})
-	if err != nil {
-		return fmt.Errorf("reach the cluster: %w", err)
-	}
-	return mgr.Add(&certs.Injector{
-		Reader:        writer,
-		Writer:        writer,
-		Configuration: o.injectCA,
-		CA:            made.CA,
-		Log:           mgr.GetLogger().WithName("inject-ca"),
-	})
-}
-
-// delayed returns a context that ends a while after the given one.
-func delayed(ctx context.Context, delay time.Duration) context.Context {
-	if delay <= 0 {
-		return ctx
-	}
-	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	context.AfterFunc(ctx, func() { time.AfterFunc(delay, cancel) })
-	return late
+		Metrics: server.Options{BindAddress: o.metricsAddr},
+	}, crwebhook.Options{Host: host, Port: port}, nil
 }
 
 func splitAddress(address string) (host string, port int, err error) {

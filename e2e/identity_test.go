@@ -32,7 +32,7 @@ func TestReporterWritesItsOwnNodeOnly(t *testing.T) {
 	must(t, c.AddNodes(interrupted, harness.Node{Name: "gpu-a"}, harness.Node{Name: "gpu-b", Taints: []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}}))
 	must(t, c.InstallCRDs(interrupted, root))
 	must(t, c.AddNamespace(interrupted, namespace))
-	must(t, c.InstallChart(interrupted, root, namespace, nil))
+	must(t, c.InstallChart(interrupted, root, namespace, nil, "reporter-rbac.yaml", "reporter-policy.yaml", "reporter-daemonset.yaml"))
 	_, err := c.Must(interrupted, "", "kubectl", "rollout", "status", "--timeout=60s", "--namespace="+namespace, "daemonset/"+account)
 	must(t, err)
 

@@ -41,10 +41,10 @@ const (
 
 var targets = []target{
 	{
-		name: "cluster", module: "e2e", pkg: "./cmd/cluster", links: []string{"kubectl", "kwok"},
+		name: "cluster", module: "e2e", pkg: "./cmd/cluster", links: []string{"kubectl", "helm", "kwok"},
 		// Asking go whether 2,800 packages are up to date takes seconds.
 		sources: []string{"e2e/go.mod", "e2e/go.sum", "e2e/cmd/cluster/*.go", "e2e/build/*"},
-		about: "etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and kwok\n" +
+		about: "etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl, helm and kwok\n" +
 			"       8 to 12 minutes on 2 cores when the Go build cache is empty; kept until e2e/go.mod changes",
 	},
 	{name: "runtimegate", module: ".", pkg: "."},

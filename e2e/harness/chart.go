@@ -17,8 +17,9 @@ import (
 // Release is the name of the chart's release, and of what it makes.
 const Release = "runtimegate"
 
-// RenderChart renders the chart as "helm template" does, without its CRDs.
-func RenderChart(ctx context.Context, root, namespace string, values map[string]any) (string, error) {
+// RenderChart renders the chart as "helm template" does, without its CRDs: all
+// templates, or those named.
+func RenderChart(ctx context.Context, root, namespace string, values map[string]any, only ...string) (string, error) {
 	chart, err := loader.LoadDir(filepath.Join(root, "charts/runtimegate"))
 	if err != nil {
 		return "", fmt.Errorf("load the chart: %w", err)
@@ -33,16 +34,18 @@ func RenderChart(ctx context.Context, root, namespace string, values map[string]
 	}
 	var manifests strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if strings.HasSuffix(name, ".yaml") && strings.TrimSpace(files[name]) != "" {
+		wanted := len(only) == 0 || slices.Contains(only, strings.TrimPrefix(name, "runtimegate/templates/"))
+		if wanted && strings.HasSuffix(name, ".yaml") && strings.TrimSpace(files[name]) != "" {
 			fmt.Fprintf(&manifests, "---\n# Source: %s\n%s\n", name, files[name])
 		}
 	}
 	return manifests.String(), nil
 }
 
-// InstallChart puts what the chart makes into a namespace of the cluster.
-func (c *Cluster) InstallChart(ctx context.Context, root, namespace string, values map[string]any) error {
-	manifests, err := RenderChart(ctx, root, namespace, values)
+// InstallChart puts what templates of the chart make into a namespace of the
+// cluster.
+func (c *Cluster) InstallChart(ctx context.Context, root, namespace string, values map[string]any, templates ...string) error {
+	manifests, err := RenderChart(ctx, root, namespace, values, templates...)
 	if err != nil {
 		return err
 	}

@@ -75,14 +75,3 @@ func TestChartShowsTheReporterNoMore(t *testing.T) {
 		})
 	}
 }
-
-func TestChartKnowsItsDistributions(t *testing.T) {
-	root, err := build.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = RenderChart(t.Context(), root, "x", map[string]any{"reporter": map[string]any{"distribution": "docker"}})
-	if err == nil || !strings.Contains(err.Error(), `reporter.distribution "docker": want one of containerd, cri-o, k0s, k3s, microk8s, rke2`) {
-		t.Errorf("got %v", err)
-	}
-}

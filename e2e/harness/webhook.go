@@ -1,20 +1,17 @@
 package harness
 
 import (
-	_ "embed"
+	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/runtimegate/runtimegate/e2e/build"
 )
 
-//go:embed webhook.yaml
-var webhookManifest string
-
-// configuration is the name of the manifest's object.
-const configuration = "runtimegate"
+// configuration is the name of the webhook configuration.
+const configuration = Release
 
 // A Scope says which Pods and templates the API server asks about.
 type Scope string
@@ -29,23 +26,32 @@ const (
 // needsAHandler is the match condition that makes ScopeHandlers.
 const needsAHandler = "needs-a-handler"
 
-// webhookFor returns the manifest for a gate at host:port.
-func webhookFor(address string, scope Scope) (string, error) {
-	object := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(webhookManifest, "WEBHOOK", address)), object); err != nil {
-		return "", fmt.Errorf("read webhook.yaml: %w", err)
+// WebhookFor is the chart's configuration for a gate at host:port.
+func WebhookFor(address string, scope Scope) (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
+	root, err := build.Root()
+	if err != nil {
+		return nil, err
 	}
-	switch scope {
-	case ScopeHandlers:
-	case ScopeAll:
-		for i := range object.Webhooks {
-			hook := &object.Webhooks[i]
-			hook.MatchConditions = slices.DeleteFunc(hook.MatchConditions, func(c admissionregistrationv1.MatchCondition) bool {
-				return c.Name == needsAHandler
-			})
-		}
-	default:
-		return "", fmt.Errorf("scope %q: want %s or none", scope, ScopeAll)
+	values := map[string]any{"webhook": map[string]any{"url": map[string]any{"host": address}}}
+	if scope != ScopeHandlers {
+		values["pods"] = map[string]any{"scope": string(scope)}
+	}
+	manifest, err := RenderChart(context.Background(), root, gateNamespace, values, "webhook.yaml")
+	if err != nil {
+		return nil, err
+	}
+	object := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err := yaml.UnmarshalStrict([]byte(manifest), object); err != nil {
+		return nil, fmt.Errorf("read the chart's webhook configuration: %w", err)
+	}
+	return object, nil
+}
+
+// webhookFor is its manifest.
+func webhookFor(address string, scope Scope) (string, error) {
+	object, err := WebhookFor(address, scope)
+	if err != nil {
+		return "", err
 	}
 	manifest, err := yaml.Marshal(object)
 	return string(manifest), err

@@ -33,11 +33,47 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
 {{- define "runtimegate.image" -}}
-{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- with .Values.image }}
+{{- if .digest }}
+{{- printf "%s@%s" .repository .digest }}
+{{- else }}
+{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "runtimegate.serviceAccountName" -}}
 {{- default (include "runtimegate.fullname" .) .Values.serviceAccount.name }}
+{{- end }}
+
+{{- define "runtimegate.service" -}}
+{{- printf "%s-webhook" (include "runtimegate.fullname" .) }}
+{{- end }}
+
+{{/*
+The namespaces that the webhook is not asked about, as JSON: with failurePolicy
+Fail and no replica up, what brings the cluster and runtimegate back must pass.
+*/}}
+{{- define "runtimegate.exemptNamespaces" -}}
+{{- concat (list "kube-system" "kube-node-lease" .Release.Namespace) .Values.exemptNamespaces | uniq | toJson }}
+{{- end }}
+
+{{/*
+Not one name for both: the Secret that cert-manager has made stays, and is none
+that serve would write to.
+*/}}
+{{- define "runtimegate.certificates.secretName" -}}
+{{- $suffix := ternary "cert-manager" "cert" (eq .Values.certificates.mode "CertManager") }}
+{{- default (printf "%s-%s" (include "runtimegate.fullname" .) $suffix) .Values.certificates.secretName }}
+{{- end }}
+
+{{/* The names by which API servers call, as JSON. */}}
+{{- define "runtimegate.certificates.hosts" -}}
+{{- $hosts := list (printf "%s.%s.svc" (include "runtimegate.service" .) .Release.Namespace) }}
+{{- with .Values.webhook.url.host }}
+{{- $hosts = append $hosts (urlParse (printf "https://%s" .)).hostname }}
+{{- end }}
+{{- toJson $hosts }}
 {{- end }}
 
 {{- define "runtimegate.reporter.fullname" -}}
@@ -64,9 +100,6 @@ later they are to be seen.
   "microk8s" (list "/var/snap/microk8s/common/run" "/var/snap/microk8s/current/args")
   "k0s" (list "/run/k0s" "/etc/k0s")
 -}}
-{{- if not (hasKey $known .Values.reporter.distribution) }}
-{{- fail (printf "reporter.distribution %q: want one of %s" .Values.reporter.distribution (keys $known | sortAlpha | compact | join ", ")) }}
-{{- end }}
 {{- $paths := list }}
 {{- if .Values.reporter.hostRoot }}
 {{- $paths = append $paths (dict "path" "/" "type" "Directory") }}

@@ -107,6 +107,9 @@ func newControllers(ctx context.Context, p *pki, kubeconfig string) (component, 
 		// Each controller asks for a token at its start: the default of 20
 		// requests a second would make that take 5 seconds.
 		"--kube-api-qps=1000", "--kube-api-burst=1000",
+		// A machine that has its hands full holds up kwok's heartbeats: its nodes
+		// are not to be given up for that, which makes their Pods unready for good.
+		"--node-monitor-grace-period=10m",
 		"--service-account-private-key-file="+p.path("sa.key"),
 		"--root-ca-file="+p.path("ca.crt"),
 		"--cluster-signing-cert-file="+p.path("ca.crt"),

@@ -4,9 +4,10 @@
 //	cluster serve DIR      etcd, kube-apiserver, kube-scheduler and
 //	                       kube-controller-manager in this process
 //	cluster kubectl ARGS   the real kubectl
+//	cluster helm ARGS      the real helm
 //	cluster kwok ARGS      the real kwok, which plays the part of the nodes
 //
-// Called by the name kubectl or kwok (a link to the binary) it is that tool.
+// Called by the name kubectl, helm or kwok (a link to the binary) it is that tool.
 package main
 
 import (
@@ -21,6 +22,7 @@ import (
 // tools are the commands that may also be called through a link of that name.
 var tools = map[string]func() error{
 	"kubectl": kubectl,
+	"helm":    helm,
 	"kwok":    kwok,
 }
 
@@ -42,7 +44,7 @@ func run(args []string) error {
 		return tool()
 	}
 	if name != "serve" || len(args) != 2 {
-		return fmt.Errorf("usage: cluster serve DIR | cluster kubectl ARGS | cluster kwok ARGS")
+		return fmt.Errorf("usage: cluster serve DIR | cluster kubectl ARGS | cluster helm ARGS | cluster kwok ARGS")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"os"
 
 	"github.com/spf13/pflag"
+	helmcmd "helm.sh/helm/v4/pkg/cmd"
+	helmkube "helm.sh/helm/v4/pkg/kube"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // kubectl's own main imports it
 	"k8s.io/component-base/cli"
 	kubectlcmd "k8s.io/kubectl/pkg/cmd"
@@ -21,6 +24,23 @@ import (
 // form and exits with its code.
 func kubectl() error {
 	kubectlutil.CheckErr(cli.RunNoErrOutput(kubectlcmd.NewDefaultKubectlCommand()))
+	return nil
+}
+
+// helm does what helm's main does.
+func helm() error {
+	helmkube.ManagedFieldsManager = "helm"
+	command, err := helmcmd.NewRootCmd(os.Stdout, os.Args[1:], helmcmd.SetupLogging)
+	if err != nil {
+		return err
+	}
+	err = command.Execute() // says itself what is wrong
+	if coded, ok := errors.AsType[helmcmd.CommandError](err); ok {
+		os.Exit(coded.ExitCode)
+	}
+	if err != nil {
+		os.Exit(1)
+	}
 	return nil
 }
 

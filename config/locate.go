@@ -67,7 +67,8 @@ func LocationOf(name, runtime string) (l Location, known bool) {
 // Locations are the known places, the usual one first.
 var Locations = []Location{
 	{Path: DefaultConfigPath, Runtime: Containerd, Who: "containerd", Socket: "/run/containerd/containerd.sock"},
-	{Path: "/etc/containerd/config-kops.toml", Runtime: Containerd, Who: "containerd of kOps", Told: true, Socket: "/run/containerd/containerd.sock"},
+	// kOps starts containerd with this one.
+	{Path: "/etc/containerd/config-kops.toml", Runtime: Containerd, Who: "containerd", Told: true, Socket: "/run/containerd/containerd.sock"},
 	{Path: "/var/lib/rancher/k3s/agent/etc/containerd/config.toml", Runtime: Containerd, Bin: "/var/lib/rancher/k3s/data/current/bin", Who: "k3s", Told: true, Socket: "/run/k3s/containerd/containerd.sock"},
 	{Path: "/var/lib/rancher/rke2/agent/etc/containerd/config.toml", Runtime: Containerd, Bin: "/var/lib/rancher/rke2/bin", Who: "RKE2", Told: true, Socket: "/run/k3s/containerd/containerd.sock"},
 	{Path: "/var/snap/microk8s/current/args/containerd.toml", Runtime: Containerd, Bin: "/snap/microk8s/current/bin", Who: "MicroK8s", Told: true, Socket: "/var/snap/microk8s/common/run/containerd.sock"},

@@ -57,11 +57,10 @@ func (c *Cluster) StartGate(ctx context.Context, args ...string) (*Gate, error) 
 // LaunchGate installs the webhook and starts runtimegate, which reaches the
 // API server through a kubeconfig.
 func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string, args ...string) (*Gate, error) {
-	ports, err := freePorts(2)
+	g, err := c.newGate()
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{Webhook: ports[0], Health: ports[1], cluster: c}
 	manifest, err := webhookFor(g.Webhook, c.Scope)
 	if err != nil {
 		return nil, err
@@ -69,17 +68,39 @@ func (c *Cluster) LaunchGate(ctx context.Context, kubeconfig string, args ...str
 	if _, err := c.Must(ctx, manifest, "kubectl", "apply", "-f", "-"); err != nil {
 		return nil, err
 	}
+	return g, g.launch("runtimegate", kubeconfig, append([]string{"--self-signed", "--cert-host=127.0.0.1", "--inject-ca=" + configuration}, args...))
+}
+
+// LaunchReplica starts one of several gates under a name of its own. What the
+// API server asks, and how they come to a certificate, is the caller's.
+func (c *Cluster) LaunchReplica(name, kubeconfig string, args ...string) (*Gate, error) {
+	g, err := c.newGate()
+	if err != nil {
+		return nil, err
+	}
+	return g, g.launch(name, kubeconfig, args)
+}
+
+// newGate finds addresses for a gate.
+func (c *Cluster) newGate() (*Gate, error) {
+	ports, err := freePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	return &Gate{Webhook: ports[0], Health: ports[1], cluster: c}, nil
+}
+
+func (g *Gate) launch(name, kubeconfig string, args []string) (err error) {
 	flags := []string{
 		"serve", "--kubeconfig=" + kubeconfig, "--log-format=text",
 		"--webhook-bind-address=" + g.Webhook, "--health-probe-bind-address=" + g.Health, "--metrics-bind-address=0",
-		"--self-signed", "--cert-host=127.0.0.1", "--inject-ca=" + configuration,
 		"--node-settle=0s", // all nodes here are seconds old
 	}
-	if c.Scope != ScopeHandlers {
-		flags = append(flags, "--pods-scope="+string(c.Scope))
+	if g.cluster.Scope != ScopeHandlers {
+		flags = append(flags, "--pods-scope="+string(g.cluster.Scope))
 	}
-	g.Process, err = c.background("runtimegate", exec.Command(c.program("runtimegate"), append(flags, args...)...))
-	return g, err
+	g.Process, err = g.cluster.background(name, exec.Command(g.cluster.program("runtimegate"), append(flags, args...)...))
+	return err
 }
 
 // Cluster is the cluster whose gate this is.

@@ -29,11 +29,11 @@ const (
 // needsAHandler is the match condition that makes ScopeHandlers.
 const needsAHandler = "needs-a-handler"
 
-// webhookFor returns the manifest for a gate at host:port.
-func webhookFor(address string, scope Scope) (string, error) {
+// WebhookFor is the configuration for a gate at host:port.
+func WebhookFor(address string, scope Scope) (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
 	object := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(webhookManifest, "WEBHOOK", address)), object); err != nil {
-		return "", fmt.Errorf("read webhook.yaml: %w", err)
+		return nil, fmt.Errorf("read webhook.yaml: %w", err)
 	}
 	switch scope {
 	case ScopeHandlers:
@@ -45,7 +45,16 @@ func webhookFor(address string, scope Scope) (string, error) {
 			})
 		}
 	default:
-		return "", fmt.Errorf("scope %q: want %s or none", scope, ScopeAll)
+		return nil, fmt.Errorf("scope %q: want %s or none", scope, ScopeAll)
+	}
+	return object, nil
+}
+
+// webhookFor is its manifest.
+func webhookFor(address string, scope Scope) (string, error) {
+	object, err := WebhookFor(address, scope)
+	if err != nil {
+		return "", err
 	}
 	manifest, err := yaml.Marshal(object)
 	return string(manifest), err

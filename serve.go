@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	crwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/runtimegate/runtimegate/inventory"
 	"github.com/runtimegate/runtimegate/webhook"
@@ -69,6 +68,7 @@ type serveOptions struct {
 	shutdownDelay time.Duration
 	auditInterval time.Duration
 	leaderElect   string
+	shutdownDrain time.Duration
 	certs         certFlags
 	gate          gateFlags
 }
@@ -99,6 +99,7 @@ func newServeCommand() *cobra.Command {
 	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM, so that API servers and proxies learn of it")
 	flags.DurationVar(&o.auditInterval, "audit-interval", audit.DefaultInterval, "time between two looks at the RuntimeClasses, for Events about handlers that have become Missing, Broken or Expiring")
 	flags.StringVar(&o.leaderElect, "leader-election-namespace", "", "namespace of the Lease by which replicas agree on one that writes these Events; without it each replica does")
+	flags.DurationVar(&o.shutdownDrain, "shutdown-drain", 0, "how long to wait after that, at most, for API servers to close their idle HTTP/1.1 connections, which they do after 90s: what is sent on one that serve closes may fail")
 	o.certs.addTo(cmd)
 	o.gate.addTo(cmd)
 	return cmd
@@ -111,8 +112,8 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
-	if o.shutdownDelay < 0 {
-		return errors.New("--shutdown-delay must not be below 0")
+	if o.shutdownDelay < 0 || o.shutdownDrain < 0 {
+		return errors.New("--shutdown-delay and --shutdown-drain must not be below 0")
 	}
 	if o.auditInterval < time.Second {
 		return errors.New("--audit-interval must be at least 1s")
@@ -120,7 +121,7 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	if err := o.certs.check(); err != nil {
 		return err
 	}
-	options, address, err := o.managerOptions(log)
+	options, err := o.managerOptions(log)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	server := newWebhookServer(address, ctx.Done(), source, keep)
+	server := newWebhookServer(o.webhookAddr, source, keep, ctx.Done(), log)
 	options.WebhookServer = server
 	mgr, err := ctrl.NewManager(restConfig, options)
 	if err != nil {
@@ -157,15 +158,14 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	err = errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
-		mgr.AddReadyzCheck("certificate", source.Ready),
-		mgr.AddReadyzCheck("ending", server.checkEnding),
+		mgr.AddReadyzCheck("webhook", server.ready),
 		metrics.Registry.Register(source),
 	)
 	if err != nil {
 		return err
 	}
 	log.Info("Serving", "webhook", o.webhookAddr, "metrics", o.metricsAddr, "health", o.healthAddr)
-	return mgr.Start(delayed(ctx, o.shutdownDelay))
+	return mgr.Start(server.untilEnd(o.shutdownDelay, o.shutdownDrain))
 }
 
 // webhookOptions checks what is chosen of the webhook.
@@ -185,19 +185,17 @@ func (o *serveOptions) webhookOptions() (webhook.Options, error) {
 	return choices, nil
 }
 
-// managerOptions checks the addresses and makes of them what the manager and the
-// webhook server take.
-func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, crwebhook.Options, error) {
+// managerOptions checks the addresses and makes of them what the manager takes.
+func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, error) {
 	scheme, err := newScheme()
 	if err != nil {
-		return manager.Options{}, crwebhook.Options{}, err
+		return manager.Options{}, err
 	}
-	host, port, err := splitAddress(o.webhookAddr)
-	if err != nil {
-		return manager.Options{}, crwebhook.Options{}, fmt.Errorf("--webhook-bind-address: %w", err)
+	if err := checkAddress(o.webhookAddr); err != nil {
+		return manager.Options{}, fmt.Errorf("--webhook-bind-address: %w", err)
 	}
-	if _, _, err := splitAddress(o.pprofAddr); err != nil && o.pprofAddr != "0" {
-		return manager.Options{}, crwebhook.Options{}, fmt.Errorf("--pprof-bind-address: %w", err)
+	if err := checkAddress(o.pprofAddr); err != nil && o.pprofAddr != "0" {
+		return manager.Options{}, fmt.Errorf("--pprof-bind-address: %w", err)
 	}
 	return manager.Options{
 		Scheme:                 scheme,
@@ -210,19 +208,18 @@ func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, crwebho
 		LeaderElectionReleaseOnCancel: true,
 
 		Metrics: server.Options{BindAddress: o.metricsAddr},
-	}, crwebhook.Options{Host: host, Port: port}, nil
+	}, nil
 }
 
-func splitAddress(address string) (host string, port int, err error) {
-	host, service, err := net.SplitHostPort(address)
+func checkAddress(address string) error {
+	_, service, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", 0, err
+		return err
 	}
-	port, err = strconv.Atoi(service)
-	if err != nil || port < 1 || port > 65535 {
-		return "", 0, fmt.Errorf("port %q of %q: want a number from 1 to 65535", service, address)
+	if port, err := strconv.Atoi(service); err != nil || port < 1 || port > 65535 {
+		return fmt.Errorf("port %q of %q: want a number from 1 to 65535", service, address)
 	}
-	return host, port, nil
+	return nil
 }
 
 // parseAction returns the action of that name, if the flag takes it.

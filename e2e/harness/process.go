@@ -92,6 +92,9 @@ func (p *Process) Kill() {
 	<-p.Exited
 }
 
+// Signal sends the process a signal.
+func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
+
 // Terminate asks the process to end, waits for that, and returns its exit code.
 func (p *Process) Terminate(timeout time.Duration) (int, error) {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {

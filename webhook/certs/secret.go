@@ -17,7 +17,7 @@ const (
 func readContents(secret *corev1.Secret) (contents, error) {
 	// Such a Secret is of cert-manager or "kubectl create secret tls".
 	if secret.Type == corev1.SecretTypeTLS {
-		return contents{}, fmt.Errorf("Secret %q is of type %s, made by others, and is not overwritten: mount it and name its folder with --cert-dir, or name another Secret", secret.Namespace+"/"+secret.Name, secret.Type)
+		return contents{}, fmt.Errorf("not overwritten: Secret %q is of type %s, made by others; mount it and name its folder with --cert-dir, or name another Secret", secret.Namespace+"/"+secret.Name, secret.Type)
 	}
 	var c contents
 	for _, piece := range []struct {

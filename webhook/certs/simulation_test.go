@@ -25,7 +25,6 @@ var simLives = lives{hosts: []string{"gate"}, lifetime: simLife, settle: simSett
 type simulation struct {
 	rng      *rand.Rand
 	now      int
-	there    bool // the Secret
 	secret   contents
 	version  int // of the Secret
 	config   [][]Authority

@@ -60,14 +60,14 @@ func TestAgent(t *testing.T) {
 	must(t, c.Install(interrupted, root))
 	_, err = c.StartGate(interrupted, "--audit-interval=1s")
 	must(t, err)
-	_, err = c.Must(interrupted, deployment, "kubectl", "create", "-f", "-")
-	must(t, err)
-	_, err = c.Must(interrupted, `{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "fast"}, "handler": "extra"}`, "kubectl", "create", "-f", "-")
-	must(t, err)
 	for _, minor := range []string{"1.7", "2.4"} {
 		t.Run(minor, func(t *testing.T) {
 			name := "node-" + strings.ReplaceAll(minor, ".", "-")
 			must(t, c.AddNodes(interrupted, harness.Node{Name: name}))
+			_, err := c.Must(interrupted, deployment, "kubectl", "create", "-f", "-")
+			must(t, err)
+			_, err = c.Must(interrupted, `{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "fast"}, "handler": "extra"}`, "kubectl", "create", "-f", "-")
+			must(t, err)
 			n := newNode(t, minor)
 			must(t, n.Start(interrupted))
 			started := time.Now()
@@ -80,8 +80,8 @@ func TestAgent(t *testing.T) {
 			if code, err := agent.Terminate(harness.ContainerdTimeout); err != nil || code != 0 {
 				t.Errorf("the agent ended with %d, %v; its last words:\n%s", code, err, agent.Tail())
 			}
-			// The next node is to be the only one.
-			_, err = c.Must(interrupted, "", "kubectl", "delete", "node/"+name, "nruntime/"+name)
+			// The next node is to be the only one, and its class to be told for the first time.
+			_, err = c.Must(interrupted, "", "kubectl", "delete", "node/"+name, "nruntime/"+name, "runtimeclass/fast", "deployment/app")
 			must(t, err)
 		})
 	}
@@ -101,7 +101,7 @@ func (r *reported) lifeCycle() {
 	r.want("containerd is restarted", since, `extra,runc/["extra","runc"]/`)
 
 	since = do(r.Write(zz, "version = [\n", 0o644))
-	r.want("a broken drop-in is written", since, `extra,runc//DaemonWillNotStart`)
+	r.want("a broken drop-in is written", since, `extra,runc/[]/DaemonWillNotStart`)
 	since = do(r.Remove(zz))
 	r.want("it is removed", since, `extra,runc/["extra","runc"]/`)
 

@@ -72,7 +72,7 @@ items:
 func TestCertificatesAndReplicasChangeUnnoticed(t *testing.T) {
 	c := startCluster(t)
 	must(t, c.AddNodes(interrupted, harness.Node{Name: "gpu-a", Handlers: []string{"", "runc"}}))
-	must(t, c.Install(interrupted, root))
+	must(t, c.InstallCRDs(interrupted, root))
 	_, err := c.Must(interrupted, `{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: runc}, handler: runc}`, "kubectl", "create", "-f", "-")
 	must(t, err)
 	front := newBalancer(t)

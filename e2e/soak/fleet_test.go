@@ -44,14 +44,24 @@ func newFleet(names []string, c client.Client, seen *inventory.Observation) *fle
 	return f
 }
 
+// registered is a Node as the node controller leaves it when its kubelet is gone:
+// there is none, and what the controller would write later would be measured.
+func registered(name string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}}
+	for _, kind := range []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
+		n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: kind, Status: corev1.ConditionUnknown})
+	}
+	n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule}}
+	return n
+}
+
 // register makes the Nodes in the API server.
 func (f *fleet) register(ctx context.Context, c kubernetes.Interface) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(16)
 	for name := range f.nodes {
 		group.Go(func() error {
-			object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}}
-			_, err := c.CoreV1().Nodes().Create(ctx, object, metav1.CreateOptions{})
+			_, err := c.CoreV1().Nodes().Create(ctx, registered(name), metav1.CreateOptions{})
 			return err
 		})
 	}

@@ -177,9 +177,7 @@ func (s *soak) start(seen *inventory.Observation) client.Client {
 	must(t, s.fleet.register(interrupted, kube))
 	s.gate, err = s.cluster.StartGate(interrupted)
 	must(t, err)
-	if *duration > time.Minute {
-		must(t, marked(kube))
-	}
+	must(t, marked(kube))
 	objects, err := cache.New(config, cache.Options{Scheme: direct.Scheme(), Mapper: direct.RESTMapper()})
 	must(t, err)
 	s.fleet.now.Store(&phase{})
@@ -201,9 +199,8 @@ func (s *soak) grant() error {
 	return err
 }
 
-// marked waits until the node controller has marked all Nodes as not reachable:
-// they have no kubelet. That is a minute after they were made, and would be
-// measured.
+// marked waits until the node controller has taken the mark from all Nodes that
+// the API server gives to new ones.
 func marked(c kubernetes.Interface) error {
 	return harness.Poll(interrupted, "the node controller", enough, func(ctx context.Context) error {
 		nodes, err := c.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
@@ -212,13 +209,13 @@ func marked(c kubernetes.Interface) error {
 		}
 		fresh := 0
 		for _, n := range nodes.Items {
-			if !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnreachable }) {
+			if slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeNotReady }) {
 				fresh++
 			}
 		}
 		if fresh > 0 {
-			time.Sleep(time.Second)
-			return fmt.Errorf("%d nodes are not marked as unreachable", fresh)
+			time.Sleep(time.Second) // the list is long
+			return fmt.Errorf("%d nodes are still marked as new", fresh)
 		}
 		return nil
 	})

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +26,7 @@ func startRelease(t *testing.T) (*release, *harness.Scenario) {
 			t.Logf("%v\n%s", err, there)
 		}
 	})
-	return &release{t: t, c: c, front: newBalancer(t)}, s
+	return &release{t: t, c: c, client: newCaller(t, c).client, front: newBalancer(t)}, s
 }
 
 // TestChart is the life of a release: a failed installation, one that works, its
@@ -60,7 +59,7 @@ func TestChart(t *testing.T) {
 
 	r.kubectl(policyForTypo, "create", "-f", "-")
 	before := r.state()
-	if n := strings.Count(before, certificateInBase64); n < 7 { // of 5 webhooks; of the Secret with its CA
+	if n := strings.Count(before, "BEGIN CERTIFICATE"); n < 7 { // of 5 webhooks; of the Secret with its CA
 		t.Fatalf("%d certificates in %s", n, before)
 	}
 	r.helm("upgrade", chartPath(), "--reset-then-reuse-values", "--set=maxAction=Deny", "--wait", "--timeout=90s")
@@ -88,9 +87,6 @@ func TestChart(t *testing.T) {
 	}
 	r.dryRun()
 }
-
-// certificateInBase64 is how a certificate begins that the API server shows.
-var certificateInBase64 = base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----"))
 
 // policyForTypo is a RuntimePolicy that changes nothing.
 const policyForTypo = `{apiVersion: runtimegate.io/v1alpha1, kind: RuntimePolicy, metadata: {name: research}, spec: {namespaceSelector: {matchLabels: {tenant: research}}, handlers: {allowed: ["nvidia*"]}}}`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/runtimegate/runtimegate/e2e/harness"
 )
@@ -26,6 +30,7 @@ const system = "runtimegate-system"
 type release struct {
 	t        *testing.T
 	c        *harness.Cluster
+	client   kubernetes.Interface
 	front    *balancer
 	replicas []*harness.Gate
 	launched int
@@ -138,50 +143,76 @@ func (r *release) test(flags ...string) (said string) {
 	return result.Stdout + result.Stderr
 }
 
-// state is what the chart makes and leaves to the replicas to write, and what it
-// makes without any say in what it holds: neither an upgrade nor a rollback may
-// change that.
+// state is what the chart makes and leaves to the replicas to write, and the
+// objects of runtimegate's own kinds: neither an upgrade nor a rollback may change
+// any of it.
 func (r *release) state() string {
 	r.t.Helper()
-	return r.kubectl("", "get", "validatingwebhookconfiguration", harness.Release, "--output=jsonpath={.webhooks[*].clientConfig.caBundle}") + "\n" +
-		r.kubectl("", "get", "secret", "runtimegate-cert", "--namespace="+system, "--output=jsonpath={.data}") + "\n" +
-		r.kubectl("", "get", "noderuntimes,runtimepolicies", "--output=jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.uid} {.spec}{\"\\n\"}{end}")
+	var b strings.Builder
+	hooks, err := r.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(interrupted, harness.Release, metav1.GetOptions{})
+	must(r.t, err)
+	for _, hook := range hooks.Webhooks {
+		fmt.Fprintf(&b, "%s %s\n", hook.Name, hook.ClientConfig.CABundle)
+	}
+	secret, err := r.client.CoreV1().Secrets(system).Get(interrupted, "runtimegate-cert", metav1.GetOptions{})
+	must(r.t, err)
+	for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
+		fmt.Fprintf(&b, "%s %s\n", key, secret.Data[key])
+	}
+	for _, kind := range []string{"noderuntimes", "runtimepolicies"} {
+		list, err := r.client.CoreV1().RESTClient().Get().AbsPath("/apis/runtimegate.io/v1alpha1/" + kind).DoRaw(interrupted)
+		must(r.t, err)
+		var objects struct {
+			Items []struct {
+				Metadata struct{ Name, UID string }
+				Spec     any
+			}
+		}
+		must(r.t, json.Unmarshal(list, &objects))
+		for _, o := range objects.Items {
+			fmt.Fprintf(&b, "%s %s %s %v\n", kind, o.Metadata.Name, o.Metadata.UID, o.Spec)
+		}
+	}
+	return b.String()
 }
 
 // stays are the objects of that name which an uninstallation leaves: the CRDs and
-// their API, which Helm does not remove, the namespace, which it made on request,
-// and Events, which the API server forgets.
+// their API, which Helm does not remove, and the namespace, which it made on request.
 var stays = []string{
-	"customresourcedefinition.apiextensions.k8s.io/noderuntimes.runtimegate.io",
-	"customresourcedefinition.apiextensions.k8s.io/runtimepolicies.runtimegate.io",
-	"apiservice.apiregistration.k8s.io/v1alpha1.runtimegate.io",
-	"namespace/" + system,
+	"CustomResourceDefinition/noderuntimes.runtimegate.io",
+	"CustomResourceDefinition/runtimepolicies.runtimegate.io",
+	"APIService/v1alpha1.runtimegate.io",
+	"Namespace/" + system,
 }
 
-// left are all other objects of the release, of every kind that the API server has.
+// notLooked are kinds of which nothing is to be said: Events, which the API server
+// forgets, those that the CRDs keep, and one that is none.
+var notLooked = []string{"events", "events.events.k8s.io", "noderuntimes.runtimegate.io", "runtimepolicies.runtimegate.io", "componentstatuses"}
+
+// left are all other objects of the release, by name and by label, of every kind
+// that the API server has.
 func (r *release) left(ctx context.Context) ([]string, error) {
 	kinds, err := r.c.Must(ctx, "", "kubectl", "api-resources", "--verbs=list", "--output=name")
 	if err != nil {
 		return nil, err
 	}
-	all := slices.DeleteFunc(strings.Fields(kinds), func(kind string) bool {
-		return kind == "events" || kind == "events.events.k8s.io" || kind == "componentstatuses"
-	})
-	get := []string{"kubectl", "get", strings.Join(all, ","), "--all-namespaces", "--output=name"}
-	byName, err := r.c.Must(ctx, "", get...)
+	all := slices.DeleteFunc(strings.Fields(kinds), func(kind string) bool { return slices.Contains(notLooked, kind) })
+	out, err := r.c.Must(ctx, "", "kubectl", "get", strings.Join(all, ","), "--all-namespaces",
+		`--output=jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.labels.app\.kubernetes\.io/instance}{"\n"}{end}`)
 	if err != nil {
 		return nil, err
 	}
-	byLabel, err := r.c.Must(ctx, "", append(get, "--selector=app.kubernetes.io/instance="+harness.Release)...)
-	if err != nil {
-		return nil, err
+	if len(all) < 50 || !strings.Contains(out, "Namespace/kube-system") {
+		return nil, fmt.Errorf("of %d kinds there is only\n%s", len(all), out)
 	}
-	names := slices.DeleteFunc(strings.Fields(byName), func(name string) bool {
-		return !strings.Contains(name, harness.Release) || strings.HasPrefix(name, "noderuntime.") || strings.HasPrefix(name, "runtimepolicy.")
-	})
-	names = slices.DeleteFunc(append(names, strings.Fields(byLabel)...), func(name string) bool { return slices.Contains(stays, name) })
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	var left []string
+	for line := range strings.Lines(out) {
+		name, _, _ := strings.Cut(line, " ")
+		if strings.Contains(line, harness.Release) && !slices.Contains(stays, name) {
+			left = append(left, name)
+		}
+	}
+	return left, nil
 }
 
 // expectGone waits until controllers have removed what they had made.

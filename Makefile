@@ -14,7 +14,7 @@ API := ./inventory/v1alpha1
 CRDS := charts/runtimegate/crds
 # Not cmd/cluster, cmd/kubelet and schedulerdiff: vet and staticcheck would read all of
 # Kubernetes for them, which takes 6 minutes.
-E2E_LINTED := ./build ./harness ./session ./chart ./containerd ./soak ./configdiff ./cmd/build ./cmd/demo ./cmd/pause .
+E2E_LINTED := ./build ./harness ./session ./chart ./containerd ./soak ./configdiff ./image ./cmd/build ./cmd/demo ./cmd/image ./cmd/pause .
 
 .PHONY: help
 help: ## List the targets
@@ -29,7 +29,7 @@ test: containerds promtool verify ## Run all checks and tests
 	go test ./...
 	cd e2e/promtool && go test .
 	$(BIN)/promtool test rules e2e/promtool/alerts.test.yaml
-	cd e2e && go test ./build ./harness ./session ./chart
+	cd e2e && go test ./build ./harness ./session ./chart ./image
 	cd e2e && go test -vet=off -v -count=1 ./schedulerdiff
 	cd e2e && go test -v -count=1 ./configdiff -run=TestLoadAgreesWithContainerd$$ -args -bin='$(CURDIR)/$(BIN)' -containerd=1.7,2.4 -trees=100
 	cd e2e && go test -v -count=1 ./containerd
@@ -39,6 +39,10 @@ test: containerds promtool verify ## Run all checks and tests
 .PHONY: build
 build: ## Build runtimegate into .cache/bin
 	go build -ldflags='-s -w -X main.version=$(VERSION)' -o $(BIN)/runtimegate .
+
+.PHONY: image
+image: ## Make the image, without a container engine (PLATFORMS=linux/amd64,linux/arm64)
+	cd e2e && go run ./cmd/image -version='$(VERSION)' $(if $(PLATFORMS),-platforms='$(PLATFORMS)')
 
 .PHONY: e2e
 e2e: programs ## Run the end-to-end tests (RUN=name for some, UPDATE=1 takes what they print as expected)

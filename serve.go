@@ -69,6 +69,8 @@ type serveOptions struct {
 	auditInterval time.Duration
 	leaderElect   string
 	shutdownDrain time.Duration
+	nodeLabels    bool
+	nodeCondition bool
 	certs         certFlags
 	gate          gateFlags
 }
@@ -100,6 +102,8 @@ func newServeCommand() *cobra.Command {
 	flags.DurationVar(&o.auditInterval, "audit-interval", audit.DefaultInterval, "time between two looks at the RuntimeClasses, for Events about handlers that have become Missing, Broken or Expiring")
 	flags.StringVar(&o.leaderElect, "leader-election-namespace", "", "namespace of the Lease by which replicas agree on one that writes these Events; without it each replica does")
 	flags.DurationVar(&o.shutdownDrain, "shutdown-drain", 0, "how long to wait after that, at most, for API servers to close their idle HTTP/1.1 connections, which they do after 90s: what is sent on one that serve closes may fail")
+	flags.BoolVar(&o.nodeLabels, "node-labels", false, "label Nodes with "+inventory.HandlerLabelPrefix+"HANDLER=true for each handler that can run Pods there, for the scheduling of a RuntimeClass to select; serve may then patch Nodes")
+	flags.BoolVar(&o.nodeCondition, "node-condition", false, "write the condition "+string(inventory.HandlersReady)+" of Nodes; serve may then patch their status")
 	o.certs.addTo(cmd)
 	o.gate.addTo(cmd)
 	return cmd
@@ -154,6 +158,10 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if err := audit.Register(mgr, gate, ready, o.auditInterval); err != nil {
+		return err
+	}
+	marks := audit.MarkOptions{Labels: o.nodeLabels, Condition: o.nodeCondition, Inventory: choices.Inventory}
+	if err := audit.RegisterMarks(mgr, marks); err != nil {
 		return err
 	}
 	err = errors.Join(

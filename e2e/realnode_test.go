@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,6 +14,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
 
 	"github.com/runtimegate/runtimegate/e2e/build"
 	"github.com/runtimegate/runtimegate/e2e/harness"
@@ -47,16 +52,54 @@ func TestRealNode(t *testing.T) {
 	t.Cleanup(func() { t.Log(s.text.String()) })
 	started := time.Now()
 	s.play("realnode/without.session")
-	must(t, c.Install(interrupted, root))
-	_, err = c.StartReporter(harness.RealNodeName, "--host-root="+n.Root())
-	must(t, err)
-	_, err = c.StartGate(interrupted)
-	must(t, err)
+	s.install()
 	s.play("realnode/with.session")
 	s.compare()
 	s.play("realnode/hidden.session")
 	s.compare()
 	fmt.Fprintf(&s.text, "\nThat took %s.\n", time.Since(started).Round(time.Second))
+}
+
+// install installs the chart with its image, both as they are, on the node. What
+// is set is what the node lacks: without a network for Pods these are in that of
+// the host, where the API server is not behind the Service kubernetes; and its
+// runc knows no seccomp, which a Pod goes without only if it is privileged.
+func (s *story) install() {
+	s.t.Helper()
+	ports, err := harness.FreePorts(3)
+	must(s.t, err)
+	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.Kubeconfig())
+	must(s.t, err)
+	server, err := url.Parse(config.Host)
+	must(s.t, err)
+	port := func(address string) string { _, p, _ := net.SplitHostPort(address); return p }
+	env := []any{
+		map[string]any{"name": "KUBERNETES_SERVICE_HOST", "value": server.Hostname()},
+		map[string]any{"name": "KUBERNETES_SERVICE_PORT", "value": server.Port()},
+	}
+	privileged := map[string]any{"privileged": true, "allowPrivilegeEscalation": nil, "capabilities": nil}
+	values, err := yaml.Marshal(map[string]any{
+		"image":            map[string]any{"repository": harness.RealNodeImage, "tag": harness.RealNodeTag},
+		"replicaCount":     1,
+		"nodeSettle":       "0s", // it is seconds old
+		"healthPort":       json.Number(port(ports[2])),
+		"metrics":          map[string]any{"port": json.Number(port(ports[1]))},
+		"webhook":          map[string]any{"port": json.Number(port(ports[0])), "url": map[string]any{"host": ports[0]}},
+		"hostNetwork":      true,
+		"extraEnv":         env,
+		"securityContext":  privileged,
+		"reporter": map[string]any{
+			"hostNetwork": true, "extraEnv": env, "securityContext": privileged,
+			"mountPropagation": "None", // the node's mounts are not shared
+		},
+	})
+	must(s.t, err)
+	out, err := s.cluster.Must(interrupted, string(values), "helm", "install", harness.Release, chartPath(),
+		"--namespace="+system, "--create-namespace", "--values=-", "--wait", "--timeout=120s")
+	if err != nil {
+		pods, _ := s.cluster.Must(interrupted, "", "kubectl", "get", "pods,events", "--namespace="+system, "--output=wide")
+		s.t.Fatalf("%v\n%s\n%s", err, out, pods)
+	}
 }
 
 // stop stops the node and checks that nothing of it is left. Its cgroups and

@@ -70,7 +70,7 @@ func (r *release) installed() (notes string) {
 	return r.helm("install", chartPath(), "--create-namespace", "--wait", "--timeout=90s", "--set="+strings.Join([]string{
 		"webhook.url.host=" + r.front.address, "maxAction=Warn",
 		"nodeSettle=0s", // all nodes here are seconds old
-		"shutdownDelaySeconds=0",
+		"shutdownDelaySeconds=0", "shutdownDrainSeconds=0",
 	}, ","))
 }
 

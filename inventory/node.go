@@ -29,8 +29,11 @@ func StripNode(node *corev1.Node) *corev1.Node {
 		},
 	}
 	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			stripped.Status.Conditions = []corev1.NodeCondition{{Type: condition.Type, Status: condition.Status}}
+		switch condition.Type {
+		case corev1.NodeReady:
+			stripped.Status.Conditions = append(stripped.Status.Conditions, corev1.NodeCondition{Type: condition.Type, Status: condition.Status})
+		case HandlersReady:
+			stripped.Status.Conditions = append(stripped.Status.Conditions, condition)
 		}
 	}
 	return stripped

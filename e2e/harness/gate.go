@@ -92,7 +92,7 @@ func (c *Cluster) LaunchReplica(name, kubeconfig string, args ...string) (*Gate,
 
 // newGate finds addresses for a gate.
 func (c *Cluster) newGate() (*Gate, error) {
-	ports, err := freePorts(3)
+	ports, err := FreePorts(3)
 	if err != nil {
 		return nil, err
 	}
@@ -161,13 +161,13 @@ func (g *Gate) waitAsked(ctx context.Context) error {
 	})
 }
 
-// givenPorts are the ports that freePorts has given away: their servers may not
+// givenPorts are the ports that FreePorts has given away: their servers may not
 // listen yet.
 var givenPorts sync.Map
 
-// freePorts finds free loopback ports below those that the kernel gives to
+// FreePorts finds free loopback ports below those that the kernel gives to
 // outgoing connections, so that none of these takes one before its server does.
-func freePorts(n int) ([]string, error) {
+func FreePorts(n int) ([]string, error) {
 	var ports []string
 	for range 100 {
 		address := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))

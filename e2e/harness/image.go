@@ -1,82 +1,100 @@
 package harness
 
 import (
-	"archive/tar"
 	"bytes"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"path"
-	"runtime"
 	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// An image is one of a single static program. It serves itself, whatever the
-// name, to those who pull it: as much of the OCI distribution API as these need.
-type image struct {
-	manifest []byte
-	blobs    map[string][]byte // by digest
+// A registry serves images to those who pull them: as much of the OCI
+// distribution API as these need.
+type registry struct {
+	manifests map[string][]byte // by /v2/NAME/manifests/REFERENCE
+	blobs     map[string][]byte // by digest
+	types     map[string]string // media types of the manifests
 }
 
-// The media types of the OCI image specification, 1.1.
-const (
-	manifestType = "application/vnd.oci.image.manifest.v1+json"
-	configType   = "application/vnd.oci.image.config.v1+json"
-	layerType    = "application/vnd.oci.image.layer.v1.tar"
-)
-
-// newImage makes the image whose only file is /pause, that program.
-func newImage(program []byte) (*image, error) {
-	layer, err := tarOf("pause", program)
+// add adds an image under a name and a tag.
+func (r *registry) add(name, tag string, made v1.Image) error {
+	if r.manifests == nil {
+		r.manifests, r.blobs, r.types = map[string][]byte{}, map[string][]byte{}, map[string]string{}
+	}
+	manifest, err := made.RawManifest()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	type object = map[string]any
-	config, err := json.Marshal(object{
-		"os": runtime.GOOS, "architecture": runtime.GOARCH,
-		"config": object{"Entrypoint": []string{"/pause"}},
-		"rootfs": object{"type": "layers", "diff_ids": []string{digest(layer)}},
-	})
+	digest, err := made.Digest()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	part := func(kind string, blob []byte) object {
-		return object{"mediaType": kind, "digest": digest(blob), "size": len(blob)}
+	kind, err := made.MediaType()
+	if err != nil {
+		return err
 	}
-	manifest, err := json.Marshal(object{
-		"schemaVersion": 2, "mediaType": manifestType,
-		"config": part(configType, config), "layers": []object{part(layerType, layer)},
-	})
-	return &image{manifest, map[string][]byte{digest(config): config, digest(layer): layer}}, err
+	for _, reference := range []string{tag, digest.String()} {
+		at := path.Join("/v2", name, "manifests", reference)
+		r.manifests[at], r.types[at] = manifest, string(kind)
+	}
+	if err := r.addConfig(made); err != nil {
+		return err
+	}
+	layers, err := made.Layers()
+	if err != nil {
+		return err
+	}
+	for _, layer := range layers {
+		if err := r.addLayer(layer); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func tarOf(name string, program []byte) ([]byte, error) {
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(program))}); err != nil {
-		return nil, err
+func (r *registry) addConfig(made v1.Image) error {
+	content, err := made.RawConfigFile()
+	if err != nil {
+		return err
 	}
-	if _, err := w.Write(program); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), w.Close()
+	digest, err := made.ConfigName()
+	r.blobs[digest.String()] = content
+	return err
 }
 
-func digest(blob []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(blob)) }
+func (r *registry) addLayer(layer v1.Layer) error {
+	digest, err := layer.Digest()
+	if err != nil {
+		return err
+	}
+	file, err := layer.Compressed()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	r.blobs[digest.String()], err = io.ReadAll(file)
+	return err
+}
 
-// ServeHTTP answers /v2/NAME/manifests/TAG and /v2/NAME/blobs/DIGEST.
-func (i *image) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	folder, name := path.Split(r.URL.Path)
-	content, kind := i.blobs[name], "application/octet-stream"
-	if path.Base(folder) == "manifests" {
-		content, kind = i.manifest, manifestType
+// ServeHTTP answers /v2/NAME/manifests/REFERENCE and /v2/NAME/blobs/DIGEST.
+func (r *registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	content, kind := r.blobs[path.Base(request.URL.Path)], "application/octet-stream"
+	if manifest, ok := r.manifests[request.URL.Path]; ok {
+		content, kind = manifest, r.types[request.URL.Path]
 	}
 	if content == nil {
-		http.NotFound(w, r)
+		http.NotFound(w, request)
+		return
+	}
+	hash, _, err := v1.SHA256(bytes.NewReader(content))
+	if err != nil {
+		http.Error(w, fmt.Sprint(err), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Docker-Content-Digest", digest(content))
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	w.Header().Set("Docker-Content-Digest", hash.String())
+	http.ServeContent(w, request, "", time.Time{}, bytes.NewReader(content))
 }

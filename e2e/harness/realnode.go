@@ -16,6 +16,9 @@ import (
 	"syscall"
 	"text/template"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/runtimegate/runtimegate/e2e/image"
 	"github.com/runtimegate/runtimegate/inventory/cri"
 )
 
@@ -30,7 +33,7 @@ var realNodeFiles embed.FS
 // realNodePrograms are what it runs, by the names that they have there.
 var realNodePrograms = map[string]string{
 	"containerd": "containerd-2.4", "containerd-shim-runc-v2": "containerd-shim-runc-v2",
-	"runc": "runc", "kubelet": "kubelet",
+	"runc": "runc", "kubelet": "kubelet", "mount": "pause", "umount": "pause",
 }
 
 // A RealNode is a node of real components: kubelet, containerd, its shim, runc.
@@ -59,7 +62,7 @@ func (c *Cluster) StartRealNode(ctx context.Context) (*RealNode, error) {
 }
 
 func (n *RealNode) start(ctx context.Context) error {
-	registry, err := n.serveImage()
+	registry, err := n.serveImages()
 	if err != nil {
 		return err
 	}
@@ -105,16 +108,34 @@ func ownNamespaces() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Cloneflags: syscall.CLONE_NEWPID}
 }
 
-// serveImage has the node's only image, images.test/pause:1, to be pulled from
-// the address that it returns.
-func (n *RealNode) serveImage() (address string, err error) {
-	program, err := os.ReadFile(n.cluster.program("pause"))
-	if err != nil {
-		return "", err
+// RealNodeImage is runtimegate's image, as a RealNode pulls it.
+const RealNodeImage = "images.test/runtimegate"
+
+// RealNodeTag is the tag of RealNodeImage.
+const RealNodeTag = "e2e"
+
+// serveImages has the node's images, images.test/pause:1 and RealNodeImage, to be
+// pulled from the address that it returns.
+func (n *RealNode) serveImages() (address string, err error) {
+	images := &registry{}
+	for _, each := range []struct{ program, tag, user string }{{"pause", "1", ""}, {"runtimegate", RealNodeTag, image.User}} {
+		content, err := os.ReadFile(n.cluster.program(each.program))
+		if err != nil {
+			return "", err
+		}
+		program := image.Program{
+			Name: each.program, Content: content, User: each.user,
+			Platform: v1.Platform{OS: runtime.GOOS, Architecture: runtime.GOARCH},
+		}
+		made, err := program.Image()
+		if err != nil {
+			return "", err
+		}
+		if err := images.add(each.program, each.tag, made); err != nil {
+			return "", fmt.Errorf("serve the image of %s: %w", each.program, err)
+		}
 	}
-	if n.images.Handler, err = newImage(program); err != nil {
-		return "", err
-	}
+	n.images.Handler = images
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return "", err

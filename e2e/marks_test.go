@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/runtimegate/runtimegate/e2e/harness"
+)
+
+// TestMarksOfNodes has two replicas, of which the leader marks Nodes, and a class
+// that selects the label: the real scheduler then keeps off a node that lacks the
+// handler. The leader ends and the other takes over. Other parts of Nodes the
+// replicas may not write.
+func TestMarksOfNodes(t *testing.T) {
+	c := startCluster(t)
+	must(t, c.AddNodes(interrupted, harness.Node{Name: "gpu-a"}, harness.Node{Name: "gpu-b"}))
+	must(t, c.AddNamespace(interrupted, system))
+	values := map[string]any{"nodeLabels": map[string]any{"enabled": true}, "nodeCondition": map[string]any{"enabled": true}}
+	must(t, c.InstallChart(interrupted, root, system, values, "serviceaccount.yaml", "rbac.yaml", "node-marks.yaml", "flowschema.yaml"))
+	must(t, c.InstallCRDs(interrupted, root))
+	kubeconfig, err := c.KubeconfigOf(interrupted, "gate", system, harness.Release)
+	must(t, err)
+	kubectl := func(stdin string, args ...string) string {
+		t.Helper()
+		output, err := c.Must(interrupted, stdin, append([]string{"kubectl"}, args...)...)
+		must(t, err)
+		return output
+	}
+	start := func(name string) *harness.Gate {
+		t.Helper()
+		g, err := c.LaunchReplica(name, kubeconfig, "--self-signed", "--leader-election-namespace="+system, "--node-labels", "--node-condition")
+		must(t, err)
+		must(t, g.WaitReady(interrupted))
+		return g
+	}
+	// expect waits for a label of a Node, and what its condition says.
+	expect := func(node, handler, value, condition string) {
+		t.Helper()
+		path := `{.metadata.labels.handler\.runtimegate\.io/` + handler + `} {range .status.conditions[?(@.type=="RuntimeHandlersReady")]}{.status} {.reason}{end}`
+		must(t, harness.Poll(interrupted, "the marks of "+node, time.Minute, func(ctx context.Context) error {
+			is, err := c.Must(ctx, "", "kubectl", "get", "node", node, "--output=jsonpath="+path)
+			if err == nil && is != value+" "+condition {
+				err = fmt.Errorf("got %q, want %q", is, value+" "+condition)
+			}
+			return err
+		}))
+	}
+
+	leader := start("replica1")
+	must(t, c.Report(interrupted, "gpu-a", nvidiaDump))
+	expect("gpu-a", "nvidia", "true", "True HandlersLoaded")
+	expect("gpu-b", "nvidia", "", "Unknown NotReported")
+	kubectl(`{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: nvidia}, handler: nvidia, scheduling: {nodeSelector: {handler.runtimegate.io/nvidia: "true"}}}`, "create", "-f", "-")
+	for i := range 4 {
+		kubectl(fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: gpu-%d}, spec: {runtimeClassName: nvidia, %s}}`, i, plainSpec), "create", "-f", "-")
+	}
+	kubectl("", "wait", "--for=condition=PodScheduled", "--timeout=60s", "pods", "--all")
+	if on := kubectl("", "get", "pods", "--output=jsonpath={.items[*].spec.nodeName}"); on != "gpu-a gpu-a gpu-a gpu-a" {
+		t.Errorf("the Pods are on %s", on)
+	}
+
+	start("replica2")
+	holder := func() string {
+		return kubectl("", "get", "lease", harness.Release, "--namespace="+system, "--output=jsonpath={.spec.holderIdentity}")
+	}
+	was := holder()
+	if code, err := leader.Terminate(time.Minute); err != nil || code != 0 {
+		t.Errorf("the leader ended with %d, %v", code, err)
+	}
+	must(t, harness.Poll(interrupted, "another leader", time.Minute, func(context.Context) error {
+		if is := holder(); is == was || is == "" {
+			return fmt.Errorf("the leader is %q", is)
+		}
+		return nil
+	}))
+	must(t, c.Report(interrupted, "gpu-b", nvidiaDump))
+	expect("gpu-b", "nvidia", "true", "True HandlersLoaded")
+
+	const runcDump = "dumps/plain-containerd-2.4.toml"
+	must(t, c.Report(interrupted, "gpu-a", runcDump))
+	expect("gpu-a", "nvidia", "", "True HandlersLoaded")
+
+	for _, refused := range []struct{ want, subresource, patch string }{
+		{"of the labels of Nodes runtimegate changes handler.runtimegate.io/… only", "", `{"metadata": {"labels": {"zone": "a"}}}`},
+		{"of the labels of Nodes runtimegate changes handler.runtimegate.io/… only", "", `{"metadata": {"labels": {"kubernetes.io/os": null}}}`},
+		{"of Nodes runtimegate changes labels and a condition only", "", `{"spec": {"unschedulable": true}}`},
+		{"of Nodes runtimegate changes labels and a condition only", "", `{"metadata": {"annotations": {"a": "b"}}}`},
+		{"the condition RuntimeHandlersReady only", "status", `{"status": {"conditions": [{"type": "Ready", "status": "False"}]}}`},
+		{"the condition RuntimeHandlersReady only", "status", `{"status": {"allocatable": {"cpu": "1"}}}`},
+		{`cannot delete resource "nodes"`, "delete", ""},
+	} {
+		args := []string{"kubectl", "--kubeconfig=" + kubeconfig, "patch", "node", "gpu-b", "--type=strategic", "--patch=" + refused.patch}
+		switch refused.subresource {
+		case "status":
+			args = append(args, "--subresource=status")
+		case "delete":
+			args = []string{"kubectl", "--kubeconfig=" + kubeconfig, "delete", "node", "gpu-b"}
+		}
+		result, err := c.Command(interrupted, "", args...)
+		must(t, err)
+		if result.Exit == 0 || !strings.Contains(result.Stderr, refused.want) {
+			t.Errorf("%s: exit code %d, %q, want %q", refused.patch, result.Exit, result.Stdout+result.Stderr, refused.want)
+		}
+	}
+}

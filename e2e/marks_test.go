@@ -7,6 +7,12 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/runtimegate/runtimegate/e2e/harness"
 )
 
@@ -83,26 +89,31 @@ func TestMarksOfNodes(t *testing.T) {
 	must(t, c.Report(interrupted, "gpu-a", runcDump))
 	expect("gpu-a", "nvidia", "", "True HandlersLoaded")
 
-	for _, refused := range []struct{ want, subresource, patch string }{
-		{"of the labels of Nodes runtimegate changes handler.runtimegate.io/… only", "", `{"metadata": {"labels": {"zone": "a"}}}`},
-		{"of the labels of Nodes runtimegate changes handler.runtimegate.io/… only", "", `{"metadata": {"labels": {"kubernetes.io/os": null}}}`},
-		{"of Nodes runtimegate changes labels and a condition only", "", `{"spec": {"unschedulable": true}}`},
-		{"of Nodes runtimegate changes labels and a condition only", "", `{"metadata": {"annotations": {"a": "b"}}}`},
-		{"the condition RuntimeHandlersReady only", "status", `{"status": {"conditions": [{"type": "Ready", "status": "False"}]}}`},
-		{"the condition RuntimeHandlersReady only", "status", `{"status": {"allocatable": {"cpu": "1"}}}`},
-		{`cannot delete resource "nodes"`, "delete", ""},
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	must(t, err)
+	client, err := kubernetes.NewForConfig(config)
+	must(t, err)
+	nodes := client.CoreV1().Nodes()
+	for patch, want := range map[string]string{
+		`{"metadata": {"labels": {"zone": "a"}}}`:                             "of the labels of Nodes runtimegate changes handler.runtimegate.io/… only",
+		`{"metadata": {"labels": {"kubernetes.io/os": null}}}`:                "of the labels of Nodes runtimegate changes handler.runtimegate.io/… only",
+		`{"spec": {"unschedulable": true}}`:                                   "of Nodes runtimegate changes labels and a condition only",
+		`{"metadata": {"annotations": {"a": "b"}}}`:                           "of Nodes runtimegate changes labels and a condition only",
+		`{"status": {"conditions": [{"type": "Ready", "status": "False"}]}}`:  "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"status": {"allocatable": {"cpu": "1"}}}`:                           "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"status": {"conditions": [{"$patch": "delete", "type": "Ready"}]}}`: "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"status": {"runtimeHandlers": [{"name": "forged"}]}}`:               "runtimegate changes the condition RuntimeHandlersReady only",
 	} {
-		args := []string{"kubectl", "--kubeconfig=" + kubeconfig, "patch", "node", "gpu-b", "--type=strategic", "--patch=" + refused.patch}
-		switch refused.subresource {
-		case "status":
-			args = append(args, "--subresource=status")
-		case "delete":
-			args = []string{"kubectl", "--kubeconfig=" + kubeconfig, "delete", "node", "gpu-b"}
+		var part []string
+		if strings.HasPrefix(patch, `{"status"`) {
+			part = []string{"status"}
 		}
-		result, err := c.Command(interrupted, "", args...)
-		must(t, err)
-		if result.Exit == 0 || !strings.Contains(result.Stderr, refused.want) {
-			t.Errorf("%s: exit code %d, %q, want %q", refused.patch, result.Exit, result.Stdout+result.Stderr, refused.want)
+		_, err := nodes.Patch(interrupted, "gpu-b", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, part...)
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", patch, err, want)
 		}
+	}
+	if err := nodes.Delete(interrupted, "gpu-b", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("a Node is deleted: %v", err)
 	}
 }

@@ -79,15 +79,15 @@ func (s *story) install() {
 	}
 	privileged := map[string]any{"privileged": true, "allowPrivilegeEscalation": nil, "capabilities": nil}
 	values, err := yaml.Marshal(map[string]any{
-		"image":            map[string]any{"repository": harness.RealNodeImage, "tag": harness.RealNodeTag},
-		"replicaCount":     1,
-		"nodeSettle":       "0s", // it is seconds old
-		"healthPort":       json.Number(port(ports[2])),
-		"metrics":          map[string]any{"port": json.Number(port(ports[1]))},
-		"webhook":          map[string]any{"port": json.Number(port(ports[0])), "url": map[string]any{"host": ports[0]}},
-		"hostNetwork":      true,
-		"extraEnv":         env,
-		"securityContext":  privileged,
+		"image":           map[string]any{"repository": harness.RealNodeImage, "tag": harness.RealNodeTag},
+		"replicaCount":    1,
+		"nodeSettle":      "0s", // it is seconds old
+		"healthPort":      json.Number(port(ports[2])),
+		"metrics":         map[string]any{"port": json.Number(port(ports[1]))},
+		"webhook":         map[string]any{"port": json.Number(port(ports[0])), "url": map[string]any{"host": ports[0]}},
+		"hostNetwork":     true,
+		"extraEnv":        env,
+		"securityContext": privileged,
 		"reporter": map[string]any{
 			"hostNetwork": true, "extraEnv": env, "securityContext": privileged,
 			"mountPropagation": "None", // the node's mounts are not shared

@@ -55,7 +55,9 @@ func TestMarks(t *testing.T) {
 		"no shim": {[]change{label("nvidia"), finding(v1alpha1.FindingBroken, "nvidia", v1alpha1.SeverityWarning), func(_ *corev1.Node, r *v1alpha1.NodeRuntime) {
 			r.Spec.Handlers[0].Shim = &v1alpha1.Program{State: v1alpha1.ProgramNotFound}
 		}}, false, "+runc -nvidia", corev1.ConditionFalse, "Broken", 14 * time.Minute},
-		"expiring": {[]change{func(_ *corev1.Node, r *v1alpha1.NodeRuntime) { r.Spec.Next = &v1alpha1.Next{Handlers: []string{"runc"}} }}, false,
+		"expiring": {[]change{func(_ *corev1.Node, r *v1alpha1.NodeRuntime) {
+			r.Spec.Next = &v1alpha1.Next{Handlers: []string{"runc"}}
+		}}, false,
 			"+nvidia +runc", corev1.ConditionTrue, "HandlersLoaded", 14 * time.Minute},
 		"no name of a class": {[]change{func(_ *corev1.Node, r *v1alpha1.NodeRuntime) {
 			r.Spec.Handlers = append(r.Spec.Handlers, v1alpha1.Handler{Name: "Kata_x"}, v1alpha1.Handler{Name: strings.Repeat("x", 64)})

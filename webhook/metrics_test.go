@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"os"
 	"regexp"
@@ -24,6 +26,7 @@ import (
 	"github.com/runtimegate/runtimegate/config"
 	"github.com/runtimegate/runtimegate/inventory"
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
+	"github.com/runtimegate/runtimegate/webhook/certs"
 )
 
 // undecided takes decisions that a test does not look at.
@@ -114,10 +117,7 @@ func exampleMetrics(t *testing.T) *prometheus.Registry {
 	count("pods", Verdict{})
 	count("pods", Verdict{Findings: []Finding{{Condition: Missing, Action: Deny}, {Condition: Oversized, Action: Warn}}})
 	seconds.WithLabelValues("pods").Observe(.0003)
-	// What package certs registers.
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "runtimegate_certificate_expiration_timestamp_seconds", Help: "When the certificate expires.",
-	}, func() float64 { return 2e9 }))
+	registry.MustRegister(certs.Fixed(&certs.Pair{TLS: &tls.Certificate{Leaf: &x509.Certificate{NotAfter: time.Unix(2e9, 0)}}}))
 	return registry
 }
 

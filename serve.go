@@ -214,6 +214,9 @@ func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, error) 
 
 		LeaderElection: o.leaderElect != "", LeaderElectionNamespace: o.leaderElect, LeaderElectionID: "runtimegate",
 		LeaderElectionReleaseOnCancel: true,
+		// Who can't renew the Lease ends, and with it a webhook that knows the nodes:
+		// an API server that is away for a minute must not do that.
+		LeaseDuration: new(137 * time.Second), RenewDeadline: new(107 * time.Second), RetryPeriod: new(5 * time.Second),
 
 		Metrics: server.Options{BindAddress: o.metricsAddr},
 	}, nil

@@ -65,8 +65,10 @@ func TestChart(t *testing.T) {
 	r.helm("upgrade", chartPath(), "--reset-then-reuse-values", "--set=maxAction=Deny", "--wait", "--timeout=90s")
 	r.expectState("an upgrade", before)
 	r.roll()
-	r.kubectl("", "delete", "runtimeclass", "nvidia-typo")
-	play(t, r.c, s.SessionPath())
+	for _, folder := range []string{"loaded", "some-nodes-lack-it", "one-node-unknown", "gpu-pool-at-zero", "typo"} {
+		r.play(folder)
+	}
+	before = r.state()
 	r.helm("upgrade", chartPath(), "--reset-then-reuse-values", "--set=replicaCount=3", "--server-side=false", "--wait", "--timeout=90s")
 	r.expectState("an upgrade by the client, as with Helm 3", before)
 	r.upgradeCRDs()

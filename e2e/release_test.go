@@ -249,3 +249,43 @@ func crdsOfOthers(t *testing.T) (files []string) {
 }
 
 const prometheusCRDs = "example/prometheus-operator-crd/monitoring.coreos.com_"
+
+// play plays a scenario through the release, with the scenario's nodes in place of
+// those that are there.
+func (r *release) play(folder string) {
+	r.t.Helper()
+	s, err := harness.LoadScenario(filepath.Join("scenarios", folder))
+	must(r.t, err)
+	r.kubectl("", "delete", "pods", "--all-namespaces", "--force", "--field-selector=metadata.namespace!="+system)
+	r.kubectl("", "delete", "nodes,noderuntimes,runtimeclasses", "--all")
+	r.know(0)
+	must(r.t, r.c.AddNodes(interrupted, s.Nodes...))
+	fresh := 0
+	for _, namespace := range s.Namespaces {
+		if there := r.kubectl("", "get", "namespace", namespace, "--ignore-not-found", "--output=name"); there == "" {
+			must(r.t, r.c.AddNamespace(interrupted, namespace))
+		}
+	}
+	for _, n := range s.Nodes {
+		if n.Dump != "" {
+			must(r.t, r.c.Report(interrupted, n.Name, filepath.Join(s.Dir, n.Dump)))
+			fresh++
+		}
+	}
+	r.know(fresh)
+	play(r.t, r.c, s.SessionPath())
+}
+
+// know waits until all replicas know that so many nodes have reported.
+func (r *release) know(fresh int) {
+	r.t.Helper()
+	want := fmt.Sprintf("\nruntimegate_nodes{freshness=\"Fresh\"} %d\n", fresh)
+	for _, g := range r.replicas {
+		must(r.t, g.WaitFor(interrupted, "the nodes to be known", time.Minute, func(context.Context) error {
+			if !strings.Contains(scrape(r.t, g), want) {
+				return fmt.Errorf("the metrics lack %q", want)
+			}
+			return nil
+		}))
+	}
+}

@@ -34,25 +34,46 @@ func StartCluster(ctx context.Context, bin, dir string) (*Cluster, error) {
 	return c, nil
 }
 
-func (c *Cluster) start(ctx context.Context) error {
+// StartAPI is StartCluster without scheduler, controllers and kwok: what nobody
+// writes stays as it is.
+func StartAPI(ctx context.Context, bin, dir string) (*Cluster, error) {
+	c := &Cluster{Dir: dir, bin: bin}
+	if err := c.startPlane(ctx, "api"); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Etcd is the URL at which the cluster's etcd takes clients.
+func (c *Cluster) Etcd() (string, error) {
+	url, err := os.ReadFile(filepath.Join(c.Dir, "etcd.url"))
+	return string(url), err
+}
+
+func (c *Cluster) startPlane(ctx context.Context, args ...string) error {
 	ready, stdout, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer ready.Close()
-	cmd := exec.Command(c.program("cluster"), "serve", c.Dir)
+	cmd := exec.Command(c.program("cluster"), append([]string{"serve", c.Dir}, args...)...)
 	cmd.Stdout = stdout
 	c.plane, err = c.background("cluster", cmd)
 	stdout.Close() // the cluster has its own
 	if err != nil {
 		return err
 	}
-	if err := c.waitLine(ctx, ready); err != nil {
+	return c.waitLine(ctx, ready)
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	if err := c.startPlane(ctx); err != nil {
 		return err
 	}
 	// Without leases the node controller takes each node for dead after 50 s, for
 	// a moment, until kwok says that it is not.
-	_, err = c.background("kwok", exec.Command(c.program("kwok"), "--node-lease-duration-seconds=40",
+	_, err := c.background("kwok", exec.Command(c.program("kwok"), "--node-lease-duration-seconds=40",
 		"--config="+filepath.Join(c.Dir, "stages.yaml"), "--kubeconfig="+c.Kubeconfig(),
 		"--manage-all-nodes=false", "--manage-nodes-with-annotation-selector="+kwokAnnotation+"="+kwokFake))
 	return err

@@ -16,6 +16,7 @@ func startEtcd(ctx context.Context, dir string) (clients string, stop func(), er
 	config.Dir = dir
 	config.LogLevel = "error"
 	config.UnsafeNoFsync = true // the data dies with the process
+	config.QuotaBackendBytes = 8 << 30
 	config.ListenClientUrls, config.AdvertiseClientUrls = free, free
 	config.ListenPeerUrls, config.AdvertisePeerUrls = free, free
 	config.InitialCluster = config.InitialClusterFromName(config.Name)

@@ -3,6 +3,7 @@
 //
 //	cluster serve DIR      etcd, kube-apiserver, kube-scheduler and
 //	                       kube-controller-manager in this process
+//	cluster serve DIR api  etcd and kube-apiserver only
 //	cluster kubectl ARGS   the real kubectl
 //	cluster helm ARGS      the real helm
 //	cluster kwok ARGS      the real kwok, which plays the part of the nodes
@@ -43,10 +44,11 @@ func run(args []string) error {
 		os.Args = args // both tools read the process's arguments
 		return tool()
 	}
-	if name != "serve" || len(args) != 2 {
-		return fmt.Errorf("usage: cluster serve DIR | cluster kubectl ARGS | cluster helm ARGS | cluster kwok ARGS")
+	only := len(args) == 3 && args[2] == "api"
+	if name != "serve" || len(args) != 2 && !only {
+		return fmt.Errorf("usage: cluster serve DIR [api] | cluster kubectl ARGS | cluster helm ARGS | cluster kwok ARGS")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return serve(ctx, args[1], os.Stdout)
+	return serve(ctx, args[1], only, os.Stdout)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
@@ -13,8 +14,9 @@ import (
 
 // serve runs a control plane until ctx ends. All its files lie in dir; the
 // ports are free ones on the loopback address. Once Pods can be created it
-// prints the path of the admin's kubeconfig on out.
-func serve(ctx context.Context, dir string, out io.Writer) error {
+// prints the path of the admin's kubeconfig on out. With onlyAPI there are no
+// scheduler and no controllers. The file etcd.url says where etcd is.
+func serve(ctx context.Context, dir string, onlyAPI bool, out io.Writer) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -39,8 +41,11 @@ func serve(ctx context.Context, dir string, out io.Writer) error {
 		return err
 	}
 	defer stopEtcd()
+	if err := os.WriteFile(filepath.Join(dir, "etcd.url"), []byte(etcd), 0o600); err != nil {
+		return err
+	}
 
-	plane := &plane{dir: dir, pki: p, listener: listener, etcd: etcd}
+	plane := &plane{dir: dir, pki: p, listener: listener, etcd: etcd, onlyAPI: onlyAPI}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := plane.start(groupCtx, group); err != nil {
@@ -62,6 +67,7 @@ type plane struct {
 	pki      *pki
 	listener net.Listener
 	etcd     string
+	onlyAPI  bool
 }
 
 // start starts the components in group and returns when Pods can be created.
@@ -87,7 +93,7 @@ func (p *plane) start(ctx context.Context, group *errgroup.Group) error {
 	if err := run("kube-apiserver", apiServer, err); err != nil {
 		return err
 	}
-	if err := waitReady(ctx, client); err != nil {
+	if err := waitReady(ctx, client); err != nil || p.onlyAPI {
 		return err
 	}
 	scheduler, err := newScheduler(ctx, kubeconfig(p.dir, "scheduler"))

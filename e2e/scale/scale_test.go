@@ -1,0 +1,155 @@
+package scale
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/runtimegate/runtimegate/e2e/build"
+	"github.com/runtimegate/runtimegate/e2e/harness"
+)
+
+var (
+	nodes    = flag.Int("nodes", 1000, "how many nodes there are")
+	duration = flag.Duration("duration", 3*time.Second, "how long each phase is")
+
+	interrupted context.Context
+	bin, root   string
+)
+
+// heartbeat is the time between two of a node's, and restarted the part of the
+// nodes whose runtimes are restarted during the storm.
+const (
+	heartbeat = 5 * time.Minute
+	restarted = 10
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	var stop context.CancelFunc
+	interrupted, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if bin, err = build.All(interrupted, os.Stdout); err != nil {
+		return 1, err
+	}
+	if root, err = build.Root(); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A cluster is one of many nodes, and serve.
+type cluster struct {
+	t     *testing.T
+	etcd  *clientv3.Client
+	gate  *harness.Gate
+	plane *harness.Process
+}
+
+// TestScale fails when serve does not come to know what it is told. The times and
+// sizes are told, not judged.
+func TestScale(t *testing.T) {
+	plane, err := harness.StartAPI(interrupted, bin, t.TempDir())
+	must(t, err)
+	t.Cleanup(plane.Stop)
+	must(t, plane.Install(interrupted, root))
+	url, err := plane.Etcd()
+	must(t, err)
+	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{url}, DialTimeout: 10 * time.Second})
+	must(t, err)
+	t.Cleanup(func() { etcd.Close() })
+	c := &cluster{t: t, etcd: etcd, plane: plane.ControlPlane()}
+	sizes(t)
+	must(t, c.fill())
+	kubeconfig, err := plane.KubeconfigOf(interrupted, "gate", "kube-system", harness.Release)
+	must(t, err)
+
+	launched := time.Now()
+	c.gate, err = plane.LaunchReplica("runtimegate", kubeconfig, "--self-signed")
+	must(t, err)
+	must(t, c.gate.WaitFor(interrupted, "runtimegate to be ready", 10*time.Minute, func(ctx context.Context) error {
+		status, body, err := c.gate.Probe(ctx, "/readyz")
+		if err == nil && status != 200 {
+			err = fmt.Errorf("/readyz: %d %s", status, body)
+		}
+		return err
+	}))
+	took := time.Since(launched)
+	usage, err := c.gate.Usage()
+	must(t, err)
+	fmt.Printf("scale: %d nodes: ready %.2f s after its start, %.1f s of CPU, RSS %d MiB, at most %d MiB\n",
+		*nodes, took.Seconds(), usage.CPU, usage.RSS>>20, usage.Peak>>20)
+	must(t, c.gate.ForgetPeak())
+
+	idle, beats, storm := &writer{}, &writer{every: heartbeat / time.Duration(*nodes)}, &writer{every: *duration / time.Duration(max(1, *nodes/restarted)), restarts: true}
+	c.phase("idle", idle)
+	c.phase("heartbeats", beats)
+	c.phase("storm", beats, storm)
+	c.phase("after", beats)
+}
+
+// sizes tells how large the objects are.
+func sizes(t *testing.T) {
+	now := time.Now()
+	asJSON, err := json.Marshal(node(0, now))
+	must(t, err)
+	stored, err := nodeValue(0, now)
+	must(t, err)
+	report, err := reportValue(0, now, handlers(0))
+	must(t, err)
+	fmt.Printf("scale: a Node is %d bytes as JSON, %d as it is stored; a NodeRuntime %d\n", len(asJSON), len(stored), len(report))
+}
+
+// fill puts all Nodes and NodeRuntimes into etcd.
+func (c *cluster) fill() error {
+	const batch = 50
+	started := time.Now()
+	group, ctx := errgroup.WithContext(interrupted)
+	group.SetLimit(4)
+	for from := 0; from < *nodes; from += batch {
+		group.Go(func() error {
+			var puts []clientv3.Op
+			for i := from; i < min(from+batch, *nodes); i++ {
+				object, err := nodeValue(i, started)
+				if err != nil {
+					return err
+				}
+				report, err := reportValue(i, started, handlers(i))
+				if err != nil {
+					return err
+				}
+				puts = append(puts, clientv3.OpPut(nodeKey(i), object), clientv3.OpPut(reportKey(i), report))
+			}
+			_, err := c.etcd.Txn(ctx).Then(puts...).Commit()
+			return err
+		})
+	}
+	err := group.Wait()
+	fmt.Printf("scale: %d Nodes and NodeRuntimes are in etcd after %s\n", *nodes, time.Since(started).Round(time.Second))
+	return err
+}

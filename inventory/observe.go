@@ -20,7 +20,8 @@ type Observer struct {
 	Root string
 	// Endpoint is the CRI socket; empty to find it.
 	Endpoint string
-	// Config is the runtime's main configuration file; empty to find it.
+	// Config is the runtime's main configuration file; empty for the one that the
+	// command line of its process names, or to find it.
 	Config string
 	// SearchPath is the runtime's PATH; empty for that of its process, or the
 	// usual one where that can't be seen.
@@ -55,7 +56,7 @@ func (o *Observer) Observe(ctx context.Context, endpoint *cri.Endpoint) (*Observ
 	}
 	daemon := cri.ProcessOf(socket, o.Root)
 	opt := config.Options{Runtime: rt, SearchPath: cmp.Or(o.SearchPath, daemon.SearchPath), WorkDir: daemon.WorkDir}
-	l, err := o.location(endpoint, rt.Name)
+	l, err := o.location(endpoint, rt.Name, cmp.Or(o.Config, daemon.Config))
 	if err == nil {
 		opt.Path, opt.PathOptional, opt.Binary = l.Path, !l.Told, l.Program(o.Host)
 		seen.Next, err = o.load(opt)
@@ -73,10 +74,11 @@ func (o *Observer) Observe(ctx context.Context, endpoint *cri.Endpoint) (*Observ
 	return seen, nil
 }
 
-// location is where the runtime on that socket has its configuration.
-func (o *Observer) location(endpoint *cri.Endpoint, runtime string) (config.Location, error) {
-	if o.Config != "" {
-		l, _ := config.LocationOf(o.Config, runtime)
+// location is where the runtime on that socket has its configuration: in the file
+// that is named, if one is.
+func (o *Observer) location(endpoint *cri.Endpoint, runtime, named string) (config.Location, error) {
+	if named != "" {
+		l, _ := config.LocationOf(named, runtime)
 		// Whoever names a file means that the runtime reads it.
 		l.Told = runtime == config.Containerd
 		return l, nil

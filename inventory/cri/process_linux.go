@@ -35,6 +35,9 @@ func ProcessOf(socket, root string) Process {
 			p.SearchPath = value
 		}
 	}
+	if line, err := os.ReadFile(proc + "cmdline"); err == nil {
+		p.Config = configOf(strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00"), p.WorkDir)
+	}
 	return p
 }
 

@@ -65,6 +65,7 @@ var commands = []func() *cobra.Command{
 	newCrosscheckCommand,
 	newExplainCommand,
 	newLintCommand,
+	newMigrateCommand,
 	newSelftestCommand,
 	newVersionCommand,
 }

@@ -197,15 +197,3 @@ func (s *statement) revalue(value string) string {
 func (s *statement) indent() string {
 	return s.text[:len(s.text)-len(strings.TrimLeft(s.text, " \t"))]
 }
-
-// has tells whether a statement stands at or below a path.
-func (d *draft) has(path ...string) bool {
-	for _, st := range d.statements {
-		for _, p := range append([][]string{st.path}, st.below...) {
-			if len(p) >= len(path) && slices.Equal(p[:len(path)], path) {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -31,7 +31,7 @@ test: containerds promtool verify ## Run all checks and tests
 	$(BIN)/promtool test rules e2e/promtool/alerts.test.yaml
 	cd e2e && go test ./build ./harness ./session ./chart ./image
 	cd e2e && go test -vet=off -v -count=1 ./schedulerdiff
-	cd e2e && go test -v -count=1 ./configdiff -run=TestLoadAgreesWithContainerd$$ -args -bin='$(CURDIR)/$(BIN)' -containerd=1.7,2.4 -trees=100
+	cd e2e && go test -v -count=1 ./configdiff -run='TestLoadAgreesWithContainerd$$|TestUpgradeWithContainerd$$' -args -bin='$(CURDIR)/$(BIN)' -containerd=1.7,2.4 -trees=100
 	cd e2e && go test -v -count=1 ./containerd
 	cd e2e && go test -v -count=1 ./soak
 	cd e2e && go test -v -count=1 -timeout=20m .

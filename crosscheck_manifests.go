@@ -19,6 +19,9 @@ import (
 // maxManifestBytes bounds one manifest file.
 const maxManifestBytes = 8 << 20
 
+// stdinName is what places in stdin are called.
+const stdinName = "stdin"
+
 // A runtimeClass is what a manifest says of one RuntimeClass.
 type runtimeClass struct {
 	name, handler string
@@ -100,7 +103,7 @@ func manifestFiles(path string, recursive bool) ([]string, error) {
 // openManifest hands one of the files of manifestFiles to a reader.
 func openManifest(file string, stdin io.Reader, read func(r io.Reader, name string) error) error {
 	if file == "-" {
-		return read(stdin, "stdin")
+		return read(stdin, stdinName)
 	}
 	f, err := os.Open(file)
 	if err != nil {

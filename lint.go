@@ -37,7 +37,11 @@ const lintExample = `  # Against the cluster, folders below included
   runtimegate lint -R -f deploy/
 
   # In a pipeline, with no access to the cluster
-  helm template chart/ | runtimegate lint -f - --snapshot cluster.yaml --fail-on Warn`
+  helm template chart/ | runtimegate lint -f - --snapshot cluster.yaml --fail-on Warn
+
+  # On the lines of a pull request
+  runtimegate lint -R -f deploy/ --snapshot cluster.yaml -o github
+  runtimegate lint -R -f deploy/ --snapshot cluster.yaml -o sarif > runtimegate.sarif`
 
 // maxSnapshotBytes bounds a snapshot: that of 5 000 nodes has about 75 MB.
 const maxSnapshotBytes = 512 << 20
@@ -73,7 +77,7 @@ func newLintCommand() *cobra.Command {
 	flags.StringArrayVar(&o.snapshots, "snapshot", nil, "file to judge by in place of the cluster, - for stdin")
 	flags.StringVar(&o.now, "now", "", "time at which to judge by the snapshot, as 2006-01-02T15:04:05Z (default: the clock)")
 	flags.StringVar(&o.failOn, "fail-on", webhook.Deny.String(), "mildest action that makes the exit code 1: Deny or Warn")
-	flags.StringVarP(&o.output, "output", "o", "text", "text, json or yaml")
+	flags.StringVarP(&o.output, "output", "o", "text", "text, json, yaml, or what CI systems read: sarif, github (workflow commands) or junit")
 	o.gate.addTo(cmd)
 	o.cluster.AddFlags(flags)
 	return cmd
@@ -87,7 +91,7 @@ type linter struct {
 	gate    webhook.Options // the flags of that name, checked
 	failOn  webhook.Action
 	time    time.Time // at which all is judged
-	faults  int
+	faults  []error
 	objects []readObject
 	// namespace is that of objects which name none.
 	namespace string
@@ -108,11 +112,12 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 	if l.snapshot != "" && state.ClassCount() == 0 && slices.ContainsFunc(results, lintResult.isRejected) {
 		l.note("neither %s nor the manifests hold a RuntimeClass", l.snapshot)
 	}
-	if err := writeLint(cmd.OutOrStdout(), o.output, results, l.faults); err != nil {
+	out := &lintOutput{results: results, faults: l.faults, failOn: l.failOn}
+	if err := lintForms[o.output](out, cmd.OutOrStdout()); err != nil {
 		return err
 	}
 	switch {
-	case l.faults > 0:
+	case len(l.faults) > 0:
 		return &exitError{code: 2}
 	case slices.ContainsFunc(results, func(r lintResult) bool { return r.action >= l.failOn }):
 		return &exitError{code: 1}
@@ -141,8 +146,8 @@ func (o *lintOptions) linter(cmd *cobra.Command) (*linter, error) {
 		return nil, errors.New("lint needs -f: a manifest file or folder, or - for stdin")
 	case stdins > 1:
 		return nil, errors.New(`stdin can be read once: give only one "-", for -f or for --snapshot`)
-	case !slices.Contains([]string{"text", "json", "yaml"}, o.output):
-		return nil, fmt.Errorf("--output %q: want text, json or yaml", o.output)
+	case lintForms[o.output] == nil:
+		return nil, fmt.Errorf("--output %q: want text, json, yaml, sarif, github or junit", o.output)
 	case o.now != "" && o.snapshot == "":
 		return nil, errors.New("--now goes with --snapshot")
 	}
@@ -168,7 +173,7 @@ func (l *linter) note(format string, args ...any) {
 
 // fault tells of something that keeps it from judging all.
 func (l *linter) fault(err error) {
-	l.faults++
+	l.faults = append(l.faults, err)
 	fmt.Fprintln(l.cmd.ErrOrStderr(), "error:", printable(oneLine(err).Error()))
 }
 
@@ -193,7 +198,7 @@ func (l *linter) readManifests() {
 			l.fault(err)
 		}
 	}
-	if reader.seen+reader.emptyLists+l.faults == 0 {
+	if reader.seen+reader.emptyLists+len(l.faults) == 0 {
 		// A pipe that broke must not pass for one in which all is well.
 		l.fault(errors.New("no Kubernetes object in what -f names"))
 	}
@@ -233,7 +238,7 @@ func (l *linter) readCluster(ctx context.Context, state *webhook.State) error {
 
 func (l *linter) readSnapshot(_ context.Context, state *webhook.State) error {
 	l.namespace = cmp.Or(*l.cluster.Namespace, metav1.NamespaceDefault)
-	in, name := l.cmd.InOrStdin(), "stdin"
+	in, name := l.cmd.InOrStdin(), stdinName
 	if l.snapshot != "-" {
 		file, err := os.Open(l.snapshot)
 		if err != nil {

@@ -20,6 +20,8 @@ type document struct {
 	line int // of its first line in the file
 	text []byte
 	json json.RawMessage // what it says
+
+	root *yaml.Node // tree's, once it was asked for
 }
 
 // splitDocuments cuts a file into its YAML documents where kubectl does: at the
@@ -103,7 +105,7 @@ func (d *document) checkEnd() error {
 		return d.yamlError(err)
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s:%d: not valid YAML: something comes after its end; start each document with ---", d.file, d.line)
+		return d.errorAt(d.line, errors.New("not valid YAML: something comes after its end; start each document with ---"))
 	}
 	return nil
 }
@@ -119,9 +121,13 @@ func (d *document) yamlError(err error) error {
 		line, text = d.line+max(n, 1)-1, m[2]
 	}
 	if key, ok := strings.CutSuffix(text, " already set in map"); ok {
-		return fmt.Errorf("%s:%d: %s is there twice", d.file, line, key)
+		return d.errorAt(line, fmt.Errorf("%s is there twice", key))
 	}
-	return fmt.Errorf("%s:%d: not valid YAML: %s", d.file, line, text)
+	return d.errorAt(line, fmt.Errorf("not valid YAML: %s", text))
+}
+
+func (d *document) errorAt(line int, err error) error {
+	return &placedError{place: lintPlace{File: d.file, Line: line, Source: d.source()}, err: err}
 }
 
 func (d *document) jsonValues() ([]*document, error) {
@@ -148,7 +154,7 @@ func (d *document) jsonValues() ([]*document, error) {
 				end = len(bytes.TrimRight(text, " \t\r\n"))
 			}
 			line += bytes.Count(text[start:min(max(end, start), len(text))], []byte("\n"))
-			return values, fmt.Errorf("%s:%d: not valid JSON: %w", d.file, line, err)
+			return values, d.errorAt(line, fmt.Errorf("not valid JSON: %w", err))
 		}
 		// The value ends at end; what is before it is white space.
 		line += bytes.Count(text[start:end-len(raw)], []byte("\n"))
@@ -161,7 +167,7 @@ func (d *document) jsonValues() ([]*document, error) {
 // errorf makes an error about the value at a path, which consists of keys and
 // indexes.
 func (d *document) errorf(path []any, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %w", d.file, d.lineOf(path), fmt.Errorf(format, args...))
+	return d.errorAt(d.lineOf(path), fmt.Errorf(format, args...))
 }
 
 // lineOf returns the line of a value, or of what of the path there is. Lines
@@ -173,17 +179,7 @@ func (d *document) lineOf(path []any) int {
 	}
 	line := n.Line
 	for _, step := range path {
-		switch step := step.(type) {
-		case string:
-			n = field(n, step)
-		case int:
-			if n = resolve(n); n == nil || n.Kind != yaml.SequenceNode || step >= len(n.Content) {
-				n = nil
-			} else {
-				n = n.Content[step]
-			}
-		}
-		if n == nil {
+		if n, _ = child(n, step); n == nil {
 			break
 		}
 		line = n.Line
@@ -193,6 +189,17 @@ func (d *document) lineOf(path []any) int {
 
 // tree is the document with its lines.
 func (d *document) tree() (*yaml.Node, error) {
+	if d.root == nil {
+		root, err := d.parse()
+		if err != nil {
+			return nil, err
+		}
+		d.root = root
+	}
+	return d.root, nil
+}
+
+func (d *document) parse() (*yaml.Node, error) {
 	if bytes.Equal(d.text, d.json) {
 		r := &jsonReader{decoder: json.NewDecoder(bytes.NewReader(d.text)), data: d.text, line: 1}
 		return r.value(0)

@@ -17,9 +17,9 @@ type lintResult struct {
 	Action     string          `json:"action"`
 	Conditions []lintCondition `json:"conditions"`
 	Message    string          `json:"message"`
+	Place      lintPlace       `json:"place"`
 
 	action webhook.Action
-	file   string
 	in     string // the namespace that the manifest names
 }
 
@@ -33,9 +33,12 @@ type lintObject struct {
 
 // A lintCondition is one condition that holds.
 type lintCondition struct {
-	Condition string `json:"condition"`
-	Action    string `json:"action"`
-	Message   string `json:"message"`
+	Condition string    `json:"condition"`
+	Action    string    `json:"action"`
+	Message   string    `json:"message"`
+	Place     lintPlace `json:"place"`
+
+	action webhook.Action
 }
 
 func newLintResult(object *readObject, namespace string, verdict webhook.Verdict) lintResult {
@@ -46,7 +49,6 @@ func newLintResult(object *readObject, namespace string, verdict webhook.Verdict
 		Conditions: []lintCondition{},
 		Message:    verdict.Message(),
 		action:     verdict.Action(),
-		file:       object.at.file,
 		in:         object.GetNamespace(),
 	}
 	if result.Object.Name == "" {
@@ -54,9 +56,24 @@ func newLintResult(object *readObject, namespace string, verdict webhook.Verdict
 	}
 	for i := range verdict.Findings {
 		f := &verdict.Findings[i]
-		result.Conditions = append(result.Conditions, lintCondition{string(f.Condition), f.Action.String(), f.Detail})
+		at := object.place(object.meant(f))
+		result.Conditions = append(result.Conditions, lintCondition{string(f.Condition), f.Action.String(), f.Detail, at, f.Action})
+	}
+	if len(result.Conditions) > 0 {
+		result.Place = result.Conditions[0].Place
+	} else {
+		result.Place = object.place(object.meant(nil))
 	}
 	return result
+}
+
+// title is the object's name for people.
+func (r lintResult) title() string {
+	name := r.Object.Kind + "/" + r.Object.Name
+	if r.in != "" {
+		name += " in " + r.in
+	}
+	return name
 }
 
 // isRejected says whether the API server would reject the object.
@@ -64,45 +81,73 @@ func (r lintResult) isRejected() bool {
 	return slices.ContainsFunc(r.Conditions, func(c lintCondition) bool { return c.Condition == string(webhook.Rejected) })
 }
 
-// writeLint prints the results in the form asked for.
-func writeLint(w io.Writer, form string, results []lintResult, faults int) error {
-	if form == "text" {
-		return writeLintText(w, results, faults)
-	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(results); err != nil {
+// A lintOutput is all that is printed.
+type lintOutput struct {
+	results []lintResult
+	// faults are what kept it from judging all.
+	faults []error
+	// failOn is the mildest action that fails.
+	failOn webhook.Action
+}
+
+// lintForms write the forms of -o.
+var lintForms = map[string]func(*lintOutput, io.Writer) error{
+	"text":   (*lintOutput).text,
+	"json":   (*lintOutput).json,
+	"yaml":   (*lintOutput).yaml,
+	"sarif":  (*lintOutput).sarif,
+	"github": (*lintOutput).github,
+	"junit":  (*lintOutput).junit,
+}
+
+func (o *lintOutput) json(w io.Writer) error { return writeJSON(w, o.results) }
+
+func (o *lintOutput) yaml(w io.Writer) error {
+	var data bytes.Buffer
+	if err := o.json(&data); err != nil {
 		return err
 	}
-	data := out.Bytes()
-	if form == "yaml" {
-		var err error
-		if data, err = yamlOf(data); err != nil {
-			return err
-		}
+	text, err := yamlOf(data.Bytes())
+	if err != nil {
+		return err
 	}
-	_, err := w.Write(data)
+	_, err = w.Write(text)
 	return err
 }
 
-// writeLintText prints a line for each result that has something to tell, and
-// one that counts all.
-func writeLintText(w io.Writer, results []lintResult, faults int) error {
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// text prints a line for each result that has something to tell, and one that
+// counts all.
+func (o *lintOutput) text(w io.Writer) error {
 	p := &printer{colour: wantsColour(w)}
 	colours := map[webhook.Action]string{webhook.Deny: red, webhook.Warn: yellow, webhook.Audit: faint}
-	counts := map[webhook.Action]int{}
-	for i := range results {
-		r := &results[i]
-		counts[r.action]++
-		if r.action > webhook.Allow {
-			name := r.Object.Kind + "/" + r.Object.Name
-			if r.in != "" {
-				name += " in " + r.in
-			}
-			p.line("%s: %s: %s: %s", printable(r.file), printable(name), p.paint(colours[r.action], r.Action), r.Message)
+	for i := range o.results {
+		r := &o.results[i]
+		if r.action == webhook.Allow {
+			continue
 		}
+		source := ""
+		if r.Place.Source != "" {
+			source = " (" + r.Place.Source + ")"
+		}
+		p.line("%s: %s: %s: %s", printable(r.Place.String()), printable(r.title()+source), p.paint(colours[r.action], r.Action), r.Message)
+	}
+	p.line("%s", o.summary())
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+// summary counts all in a line.
+func (o *lintOutput) summary() string {
+	counts := map[webhook.Action]int{}
+	for i := range o.results {
+		counts[o.results[i].action]++
 	}
 	var parts []string
 	for action := webhook.Deny; action >= webhook.Allow; action-- {
@@ -111,15 +156,13 @@ func writeLintText(w io.Writer, results []lintResult, faults int) error {
 		}
 	}
 	summary := "no object asks for a runtime handler"
-	if len(results) > 0 {
-		summary = fmt.Sprintf("%s judged: %s", countOf(len(results), "object"), strings.Join(parts, ", "))
+	if len(o.results) > 0 {
+		summary = fmt.Sprintf("%s judged: %s", countOf(len(o.results), "object"), strings.Join(parts, ", "))
 	}
-	if faults > 0 {
-		summary += fmt.Sprintf("; %s", countOf(faults, "error"))
+	if len(o.faults) > 0 {
+		summary += fmt.Sprintf("; %s", countOf(len(o.faults), "error"))
 	}
-	p.line("%s", summary)
-	_, err := w.Write(p.Bytes())
-	return err
+	return summary
 }
 
 func countOf(n int, what string) string {

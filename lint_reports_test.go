@@ -96,7 +96,7 @@ func reportManifests(t *testing.T, dir string) []string {
 var (
 	inBrackets = regexp.MustCompile(`\([^)]*\)`)
 	actionWord = regexp.MustCompile(`(?i)\b(deny|warn|allow|reject)`)
-	toldAction = regexp.MustCompile(`^[^:]+: [^:]+: (Deny|Warn|Audit): `)
+	toldAction = regexp.MustCompile(`^[^:]+:\d+: [^:]+: (Deny|Warn|Audit): `)
 )
 
 // checkReport compares the strictest action that was told of a manifest with

@@ -1,5 +1,12 @@
 // Command runtimegate is the gate between a Kubernetes cluster and the
 // container runtimes of its nodes.
+//
+// Each command stands in files of its own, named after it, with a function
+// newXCommand that makes the cobra.Command, and has one line in commands below.
+// It reads from cmd.InOrStdin, prints to cmd.OutOrStdout and cmd.ErrOrStderr,
+// and ends with oneLine(o.run(cmd)): nil is exit code 0, an *exitError carries
+// another one, and any other error is told on stderr and is exit code 2.
+// Commands that ask the cluster take newClusterFlags and clusterConfig.
 package main
 
 import (
@@ -51,6 +58,18 @@ func run(args []string) int {
 	return code
 }
 
+// commands are all there are.
+var commands = []func() *cobra.Command{
+	newServeCommand,
+	newReportCommand,
+	newCrosscheckCommand,
+	newExplainCommand,
+	newLintCommand,
+	newMigrateCommand,
+	newSelftestCommand,
+	newVersionCommand,
+}
+
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "runtimegate",
@@ -58,6 +77,8 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newServeCommand(), newReportCommand(), newCrosscheckCommand(), newExplainCommand(), newLintCommand(), newSelftestCommand(), newVersionCommand())
+	for _, newCommand := range commands {
+		root.AddCommand(newCommand())
+	}
 	return root
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runtimegate/runtimegate/config/hostfs"
+	"github.com/runtimegate/runtimegate/config/schema"
 )
 
 // DefaultConfigPath is where containerd looks when nothing tells it otherwise.
@@ -103,6 +104,9 @@ type loader struct {
 	// partial is set when the load ended at a file that is not there, which
 	// "config dump" of containerd 2.x takes for the end of the files.
 	partial bool
+	// plugin1 is the decoded section of containerd 1.x, plugins2 those of 2.x.
+	plugin1  *schema.Plugin
+	plugins2 plugins2
 	// probed are the programs of handlers that were looked at.
 	probed map[Handler]Runnability
 }
@@ -242,16 +246,9 @@ func (l *loader) resolveImports(f *File, imports []string) ([]string, error) {
 	var out []string
 	for i, pattern := range imports {
 		imp := Import{Pattern: pattern, Line: f.doc.importLine(i)}
-		name := path.Clean(pattern)
-		glob := strings.Contains(name, "*")
-		if glob && !l.rt.sinceIn(29, 16) {
-			// Up to 1.6.28 and 1.7.15 a relative glob is one of the working folder.
-			name = l.absolute(pattern)
-		} else if !path.IsAbs(name) {
-			name = path.Join(path.Dir(f.Path), name)
-		}
+		name := l.importPath(f.Path, pattern)
 		imp.Path = name
-		if !glob {
+		if !strings.Contains(name, "*") {
 			imp.Matched = []string{name}
 		} else {
 			matches, err := l.fs.Glob(name)
@@ -271,6 +268,19 @@ func (l *loader) resolveImports(f *File, imports []string) ([]string, error) {
 		f.Imports = append(f.Imports, imp)
 	}
 	return out, nil
+}
+
+// importPath makes an import of a file a path.
+func (l *loader) importPath(file, pattern string) string {
+	name := path.Clean(pattern)
+	if strings.Contains(name, "*") && !l.rt.sinceIn(29, 16) {
+		// Up to 1.6.28 and 1.7.15 a relative glob is one of the working folder.
+		return l.absolute(pattern)
+	}
+	if !path.IsAbs(name) {
+		name = path.Join(path.Dir(file), name)
+	}
+	return name
 }
 
 func (l *loader) withoutOf(names []string) []string {

@@ -119,6 +119,7 @@ func (l *loader) answer1(out *file1, err error) (dump DumpAnswer, daemon DaemonA
 	} else {
 		daemon = DaemonAnswer{State: Running, CRI: cri1(l.rt, p)}
 	}
+	l.plugin1 = p
 	return dump, required(l.rt, daemon, out, pluginID(out.Version))
 }
 

@@ -24,6 +24,10 @@ type Result struct {
 	Handlers []HandlerReport
 	// Findings are sorted, the most severe first.
 	Findings []Finding
+
+	// settings are what the CRI plugins have that is not as by default, by path; usual
+	// are the defaults.
+	settings, usual map[string]any
 }
 
 // Load answers what the runtime would load from the files of a host. An error
@@ -49,6 +53,7 @@ func Load(host *hostfs.FS, opt Options) (*Result, error) {
 	r.Files = l.files
 	r.Handlers = l.fates(r, passed)
 	r.Findings = l.findings(r, passed)
+	r.settings, r.usual = l.settings()
 	return r, nil
 }
 
@@ -83,7 +88,7 @@ func (l *loader) answer(r *Result) (err error) {
 	if refused(err) {
 		return err
 	}
-	r.Dump, r.Daemon, _ = l.answer2(out, err)
+	r.Dump, r.Daemon, l.plugins2 = l.answer2(out, err)
 	return nil
 }
 

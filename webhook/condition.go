@@ -1,5 +1,7 @@
 package webhook
 
+import "slices"
+
 // A Condition is what is the matter with a handler for a Pod or a RuntimeClass.
 type Condition string
 
@@ -47,6 +49,9 @@ const (
 
 // policyConditions are the conditions that a RuntimePolicy can name.
 var policyConditions = []Condition{Missing, Partial, Unknown, Broken, Expiring, Forbidden, Oversized, FeatureMissing}
+
+// Conditions are all that a verdict may have.
+var Conditions = append(slices.Clip(policyConditions), Rejected)
 
 // An Action is what is done about a condition. Actions are ordered: the larger
 // is the stricter.

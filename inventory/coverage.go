@@ -34,8 +34,8 @@ type Nodes struct {
 	Sample []string
 }
 
-func (n *Nodes) add(name string) {
-	n.Count++
+// name names a node, if it is among the first.
+func (n *Nodes) name(name string) {
 	at, _ := slices.BinarySearch(n.Sample, name)
 	if at == SampleSize {
 		return
@@ -135,64 +135,4 @@ func (c *Coverage) UnknownNodes() Nodes {
 		nodes.Sample = nodes.Sample[:SampleSize]
 	}
 	return nodes
-}
-
-func (c *Coverage) nodes(k Knowledge) *Nodes {
-	switch k {
-	case Has:
-		return &c.Has
-	case Lacks:
-		return &c.Lacks
-	case UnknownStale:
-		return &c.Stale
-	case UnknownYoung:
-		return &c.Young
-	}
-	return &c.Silent
-}
-
-// addTainted notes a node that only a taint keeps out. Of one that lacks the
-// handler nothing is noted: a toleration would not help.
-func (c *Coverage) addTainted(name string, known Knowledge, taint corev1.Taint) {
-	switch known {
-	case Lacks:
-		return
-	case Has:
-		c.Tainted.add(name)
-	default:
-		c.MaybeTainted.add(name)
-	}
-	switch first := c.Taint.ToString(); {
-	case c.Taint.Key == "":
-		c.Taint = taint
-	case taint.ToString() != first:
-		c.SeveralTaints = true
-		if taint.ToString() < first {
-			c.Taint = taint
-		}
-	}
-}
-
-// addServing notes what a node that has the handler tells of it.
-func (c *Coverage) addServing(name string, told offers) {
-	for i := range c.Features {
-		f := &c.Features[i]
-		switch {
-		case told.given&f.Feature != 0:
-			f.Has.add(name)
-		case told.told&f.Feature != 0:
-			f.Lacks.add(name)
-		default:
-			f.Unknown.add(name)
-		}
-	}
-}
-
-// insert adds a name to a sorted list that does not have it yet.
-func insert(names []string, name string) []string {
-	at, found := slices.BinarySearch(names, name)
-	if found {
-		return names
-	}
-	return slices.Insert(names, at, name)
 }

@@ -52,18 +52,17 @@ func requestsOf(pod *corev1.Pod, options resourcehelper.PodResourcesOptions) []r
 // A node that offers nothing at all is not ruled out, though the scheduler
 // would: a kubelet says what it offers when it registers, so this is a node
 // told of by something else, which has left that out.
-func (p *Placement) room(requests []request, allocatable corev1.ResourceList) obstacle {
-	if len(allocatable) == 0 {
+func (p *Placement) room(requests []request, r room) obstacle {
+	if len(r) == 0 {
 		return none
 	}
-	if amountOf(corev1.ResourcePods, allocatable[corev1.ResourcePods]) < 1 {
+	if pods, _ := r.of(corev1.ResourcePods); pods < 1 {
 		return tooSmall
 	}
-	room := none
+	found := none
 	for i := range requests {
 		want := &requests[i]
-		quantity, listed := allocatable[want.name]
-		have := amountOf(want.name, quantity)
+		have, listed := r.of(want.name)
 		switch {
 		case want.amount <= have:
 		case p.nodeName != "":
@@ -76,18 +75,18 @@ func (p *Placement) room(requests []request, allocatable corev1.ResourceList) ob
 			// NodeResourcesFit leaves it to the plugin DynamicResources if there is
 			// a DeviceClass for it (shouldDelegateResourceToDRA; DRAExtendedResource
 			// is on from 1.36).
-			room = notListed
+			found = notListed
 		default:
 			return tooSmall
 		}
 	}
-	return room
+	return found
 }
 
 // fitsBare says whether a node that is too small for the Pod would not be,
 // were it not for the overhead of the Pod's class.
-func (p *Placement) fitsBare(allocatable corev1.ResourceList) bool {
-	return p.bare != nil && p.room(p.bare, allocatable) != tooSmall
+func (p *Placement) fitsBare(r room) bool {
+	return p.bare != nil && p.room(p.bare, r) != tooSmall
 }
 
 // DefaultRequests does to a Pod's spec what the API server does to requests when

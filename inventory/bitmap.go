@@ -7,7 +7,9 @@ type bitmap []uint64
 // newBitmap returns an empty set of numbers below size.
 func newBitmap(size int) bitmap { return make(bitmap, (size+63)/64) }
 
-func (b bitmap) has(i int32) bool { return b[i>>6]&(1<<(i&63)) != 0 }
+func (b bitmap) has(i int32) bool { return b.bit(i) != 0 }
+
+func (b bitmap) bit(i int32) int { return int(b[i>>6] >> (i & 63) & 1) }
 
 func (b bitmap) add(i int32) { b[i>>6] |= 1 << (i & 63) }
 

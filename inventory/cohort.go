@@ -14,15 +14,6 @@ type cohort struct {
 	names []string
 }
 
-// addShare adds a group, one of a higher rank than those before.
-func (c *cohort) addShare(part *share) {
-	c.count += int(part.count)
-	if c.ranked < SampleSize {
-		c.ranks[c.ranked] = part.rank
-		c.ranked++
-	}
-}
-
 // add adds the nodes of another cohort.
 func (c *cohort) add(other *cohort) {
 	if c.count == 0 {
@@ -56,11 +47,13 @@ func (s *snapshot) nodes(c *cohort) Nodes {
 	if c.count == 0 {
 		return n
 	}
-	n.Sample = make([]string, 0, SampleSize+1)
+	n.Sample = make([]string, 0, SampleSize)
 	for _, rank := range c.ranks[:c.ranked] {
 		members := s.groups[s.ranked[rank]].members
 		for _, slot := range members[:min(len(members), SampleSize)] {
-			n.name(s.names[slot])
+			if !n.name(s.names[slot]) {
+				break
+			}
 		}
 	}
 	for _, name := range c.names {
@@ -69,56 +62,88 @@ func (s *snapshot) nodes(c *cohort) Nodes {
 	return n
 }
 
-// A split says which nodes of a group are not on the side of the others.
-type split map[int32][]int32 // by number of the group, in the order of slots
+// A division is a group of which some nodes are not on the side of the others.
+type division struct {
+	number  int32
+	flipped []int32 // sorted
+}
 
-// splitBy sorts the nodes that a selection flips by their groups.
-func (s *snapshot) splitBy(chosen selected) split {
+// divisions sorts the nodes that a selection flips by their groups, and these by
+// number and by their kinds.
+func (s *snapshot) divisions(chosen selected) map[int32][]division {
 	if len(chosen.flipped) == 0 {
 		return nil
 	}
-	parts := split{}
-	for _, slot := range chosen.flipped {
-		number := s.groupOf[slot]
-		parts[number] = append(parts[number], slot)
+	slots := slices.Clone(chosen.flipped)
+	slices.SortStableFunc(slots, func(a, b int32) int { return int(s.groupOf[a] - s.groupOf[b]) })
+	byKind := map[int32][]division{}
+	for len(slots) > 0 {
+		number := s.groupOf[slots[0]]
+		n := 1
+		for n < len(slots) && s.groupOf[slots[n]] == number {
+			n++
+		}
+		kind := s.groups[number].kind
+		byKind[kind] = append(byKind[kind], division{number, slots[:n]})
+		slots = slots[n:]
 	}
-	return parts
+	return byKind
 }
 
-// divide adds a group to one cohort, but for the nodes to another.
-func (s *snapshot) divide(part *share, to, other *cohort, flipped []int32) {
-	to.count += int(part.count) - len(flipped)
-	other.count += len(flipped)
-	left := SampleSize
-	for _, slot := range s.groups[part.number].members {
-		if left == 0 {
-			break
-		}
-		if _, ok := slices.BinarySearch(flipped, slot); !ok {
-			to.names = append(to.names, s.names[slot])
-			left--
-		}
-	}
-	var first Nodes
-	for _, slot := range flipped {
-		first.name(s.names[slot])
-	}
-	other.names = append(other.names, first.Sample...)
-}
-
-// choose divides a kind into the nodes that are chosen and the others.
-func (s *snapshot) choose(k *kindIn, sets bitmap, parts split) (chosen, others cohort) {
+// choose divides a kind into the nodes that are chosen, and the others.
+func (s *snapshot) choose(k *kindIn, sets bitmap, divisions []division) (chosen, others cohort) {
 	for i := range k.groups {
 		part := &k.groups[i]
-		to, other := &others, &chosen
-		if sets.has(part.labels) {
-			to, other = other, to
-		}
-		if flipped := parts[part.number]; len(flipped) > 0 {
-			s.divide(part, to, other, flipped)
+		chosen.count += int(part.count) & -sets.bit(part.labels)
+	}
+	others.count = k.all.count - chosen.count
+	k.rank(&chosen, sets, 1, divisions)
+	k.rank(&others, sets, 0, divisions)
+	for i := range divisions {
+		if d := &divisions[i]; sets.has(s.groups[d.number].labels) {
+			s.divide(d, &chosen, &others)
 		} else {
-			to.addShare(part)
+			s.divide(d, &others, &chosen)
 		}
 	}
 	return chosen, others
+}
+
+// rank finds the first groups of a cohort that are in it as a whole: those whose
+// labelSets have that bit.
+func (k *kindIn) rank(c *cohort, sets bitmap, bit int, divisions []division) {
+	if c.count == 0 {
+		return
+	}
+	for i := range k.groups {
+		part := &k.groups[i]
+		if sets.bit(part.labels) != bit {
+			continue
+		}
+		if _, divided := slices.BinarySearchFunc(divisions, part.number, func(d division, number int32) int { return int(d.number - number) }); divided {
+			continue
+		}
+		c.ranks[c.ranked] = part.rank
+		if c.ranked++; c.ranked == SampleSize {
+			return
+		}
+	}
+}
+
+// divide takes the nodes that are flipped from one cohort, which has their group,
+// to the other.
+func (s *snapshot) divide(d *division, from, to *cohort) {
+	from.count -= len(d.flipped)
+	to.count += len(d.flipped)
+	var stay, leave Nodes
+	for _, slot := range s.groups[d.number].members {
+		if _, flipped := slices.BinarySearch(d.flipped, slot); !flipped && !stay.name(s.names[slot]) {
+			break
+		}
+	}
+	for _, slot := range d.flipped {
+		leave.name(s.names[slot])
+	}
+	from.names = append(from.names, stay.Sample...)
+	to.names = append(to.names, leave.Sample...)
 }

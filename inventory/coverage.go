@@ -9,7 +9,7 @@ import (
 )
 
 // Knowledge is what is known about a handler on a node.
-type Knowledge int
+type Knowledge int8
 
 const (
 	// Has: the handler is loaded.
@@ -34,16 +34,21 @@ type Nodes struct {
 	Sample []string
 }
 
-// name names a node, if it is among the first.
-func (n *Nodes) name(name string) {
+// name names a node if it is among the first, and says whether it is.
+func (n *Nodes) name(name string) bool {
+	last := len(n.Sample) - 1
+	switch {
+	case last < 0 || last+1 < SampleSize && n.Sample[last] < name:
+		n.Sample = append(n.Sample, name)
+		return true
+	case last+1 == SampleSize && n.Sample[last] < name:
+		return false
+	case last+1 == SampleSize:
+		n.Sample = n.Sample[:last]
+	}
 	at, _ := slices.BinarySearch(n.Sample, name)
-	if at == SampleSize {
-		return
-	}
 	n.Sample = slices.Insert(n.Sample, at, name)
-	if len(n.Sample) > SampleSize {
-		n.Sample = n.Sample[:SampleSize]
-	}
+	return true
 }
 
 // String returns the names in the form "a, b, c and 4 more".

@@ -147,11 +147,12 @@ func newNaming() map[string]bool { return map[string]bool{corev1.LabelHostname: 
 // by their numbers.
 type column struct {
 	with   compact
+	naming bool
 	values map[string]compact // none for a naming key
 }
 
 // newColumns makes the columns of all keys, and numbers the labelSets.
-func newColumns(sets pool[labelSet]) map[string]*column {
+func newColumns(sets pool[labelSet], naming map[string]bool) map[string]*column {
 	with, values := map[string][]int32{}, map[string]map[string][]int32{}
 	next := int32(0)
 	for _, set := range sets {
@@ -159,7 +160,7 @@ func newColumns(sets pool[labelSet]) map[string]*column {
 		next++
 		for key, value := range set.of.labels {
 			with[key] = append(with[key], set.number)
-			if slices.Contains(set.of.naming, key) {
+			if naming[key] {
 				continue
 			}
 			if values[key] == nil {
@@ -170,7 +171,7 @@ func newColumns(sets pool[labelSet]) map[string]*column {
 	}
 	columns := make(map[string]*column, len(with))
 	for key, numbers := range with {
-		c := &column{with: newCompact(numbers, len(sets)), values: make(map[string]compact, len(values[key]))}
+		c := &column{naming: naming[key], with: newCompact(numbers, len(sets)), values: make(map[string]compact, len(values[key]))}
 		for value, numbers := range values[key] {
 			c.values[value] = newCompact(numbers, len(sets))
 		}

@@ -1,8 +1,6 @@
 package inventory
 
 import (
-	"slices"
-
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -61,7 +59,7 @@ func ClassPlacement(nodeSelector map[string]string, tolerations []corev1.Tolerat
 }
 
 // An obstacle is what keeps a Pod off a node that it selects.
-type obstacle int
+type obstacle int8
 
 const (
 	none obstacle = iota
@@ -80,7 +78,12 @@ func (p *Placement) untolerated(taints taintList) int {
 	if p.anyTaint {
 		return tolerated
 	}
-	return slices.IndexFunc(taints, func(taint corev1.Taint) bool { return p.heeds(&taint) && !p.tolerates(&taint) })
+	for i := range taints {
+		if taint := &taints[i].Taint; p.heeds(taint) && !p.tolerates(taint) {
+			return i
+		}
+	}
+	return tolerated
 }
 
 // heeds says whether a lasting taint keeps Pods off that do not tolerate it. The kubelet

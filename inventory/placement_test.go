@@ -47,7 +47,7 @@ func called(name string) corev1.NodeSelectorTerm {
 }
 
 // obstacleOf asks an index of one node what keeps a Pod off it.
-func obstacleOf(p *Placement, node *corev1.Node) (obstacle, *corev1.Taint) {
+func obstacleOf(p *Placement, node *corev1.Node) (obstacle, *lastingTaint) {
 	x := NewIndex(DefaultOptions)
 	x.SetNode(node)
 	s := x.at(now)

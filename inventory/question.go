@@ -1,9 +1,5 @@
 package inventory
 
-import (
-	corev1 "k8s.io/api/core/v1"
-)
-
 // A question is what is worked out once for a snapshot and a Pod: many kinds have
 // the same view, taints or room.
 type question struct {
@@ -12,7 +8,7 @@ type question struct {
 	handler   string
 
 	known   []Knowledge // by view
-	keeping []int       // by taintList: the place of the taint that keeps the Pod off
+	keeping []int16     // by taintList: the place of the taint that keeps the Pod off
 	fitting []obstacle  // by room
 }
 
@@ -27,7 +23,7 @@ func (s *snapshot) ask(p *Placement, handler string) question {
 	for i, v := range s.views {
 		q.known[i] = v.knowledge(handler)
 	}
-	q.keeping = make([]int, len(s.taints))
+	q.keeping = make([]int16, len(s.taints))
 	for i := range q.keeping {
 		q.keeping[i] = notAsked
 	}
@@ -40,7 +36,7 @@ func (s *snapshot) ask(p *Placement, handler string) question {
 
 // obstacle returns what keeps the Pod off the nodes of a kind that it selects, and
 // the taint if it is one.
-func (q *question) obstacle(k *kindIn) (obstacle, *corev1.Taint) {
+func (q *question) obstacle(k *kindIn) (obstacle, *lastingTaint) {
 	room := q.room(k.room)
 	taint := q.untolerated(k.taints)
 	switch {
@@ -59,10 +55,10 @@ func (q *question) room(number int32) obstacle {
 	return q.fitting[number]
 }
 
-func (q *question) untolerated(number int32) *corev1.Taint {
+func (q *question) untolerated(number int32) *lastingTaint {
 	list := q.taints[number]
 	if q.keeping[number] == notAsked {
-		q.keeping[number] = q.placement.untolerated(list)
+		q.keeping[number] = int16(q.placement.untolerated(list))
 	}
 	if at := q.keeping[number]; at != tolerated {
 		return &list[at]
@@ -74,7 +70,7 @@ func (q *question) untolerated(number int32) *corev1.Taint {
 func (s *snapshot) coverage(p *Placement, handler string, needs Features) Coverage {
 	q := s.ask(p, handler)
 	chosen, all := s.selects(p)
-	parts := s.splitBy(chosen)
+	divisions := s.divisions(chosen)
 	t := tally{question: &q}
 	for _, feature := range needs.Each() {
 		t.features = append(t.features, featureTally{feature: feature})
@@ -85,7 +81,7 @@ func (s *snapshot) coverage(p *Placement, handler string, needs Features) Covera
 			t.add(k, &k.all)
 			continue
 		}
-		in, out := s.choose(k, chosen.sets, parts)
+		in, out := s.choose(k, chosen.sets, divisions[int32(i)])
 		t.add(k, &in)
 		if q.known[k.view] == Has {
 			t.elsewhere.add(&out)

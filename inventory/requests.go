@@ -29,8 +29,12 @@ func requestsOf(pod *corev1.Pod, options resourcehelper.PodResourcesOptions) []r
 		own.Spec.Resources = pod.Spec.Resources.DeepCopy()
 		pod = &own
 	}
+	all := onlyRequests(pod)
+	if all == nil {
+		all = resourcehelper.PodRequests(pod, options)
+	}
 	var requests []request
-	for name, quantity := range resourcehelper.PodRequests(pod, options) {
+	for name, quantity := range all {
 		amount := amountOf(name, quantity)
 		if amount <= 0 || !isScheduled(name) {
 			continue
@@ -44,6 +48,15 @@ func requestsOf(pod *corev1.Pod, options resourcehelper.PodResourcesOptions) []r
 		})
 	}
 	return requests
+}
+
+// onlyRequests are those of a Pod that has no others: there is nothing to add up.
+// nil stands for one that has.
+func onlyRequests(pod *corev1.Pod) corev1.ResourceList {
+	if len(pod.Spec.Containers) != 1 || len(pod.Spec.InitContainers) > 0 || pod.Spec.Resources != nil || len(pod.Spec.Overhead) > 0 {
+		return nil
+	}
+	return pod.Spec.Containers[0].Resources.Requests
 }
 
 // room returns tooSmall if the requests do not fit a node with nothing on it,
@@ -156,5 +169,5 @@ func isExtended(name corev1.ResourceName) bool {
 		strings.HasPrefix(text, corev1.DefaultResourceRequestsPrefix) {
 		return false
 	}
-	return len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+text)) == 0
+	return isPlainKey(text) || len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+text)) == 0
 }

@@ -51,16 +51,10 @@ func (s *snapshot) selectedBy(from *selector) selected {
 // allOf returns the nodes that meet all requirements.
 func (s *snapshot) allOf(requirements []requirement) selected {
 	found := selected{sets: newBitmap(s.sets)}
-	if len(requirements) == 0 {
-		found.sets.invert()
-		return found
-	}
+	found.sets.invert()
+	memory := newBitmap(s.sets)
 	for i := range requirements {
-		if one := s.meeting(&requirements[i]); i == 0 {
-			found = one
-		} else {
-			found = s.both(found, one)
-		}
+		found = s.both(found, s.meeting(&requirements[i], memory))
 	}
 	return found
 }
@@ -96,21 +90,28 @@ func (s *snapshot) combined(a, b selected, combine func(a, b bool) bool) (flippe
 }
 
 func sortedSlots(slots []int32) []int32 {
+	if len(slots) < 2 {
+		return slots
+	}
 	slices.Sort(slots)
 	return slices.Compact(slots)
 }
 
-// meeting returns the nodes that meet a requirement.
-func (s *snapshot) meeting(r *requirement) selected {
+// meeting returns the nodes that meet a requirement. It uses the memory.
+func (s *snapshot) meeting(r *requirement, memory bitmap) selected {
+	clear(memory)
+	found := selected{sets: memory}
 	if r.byName {
-		return s.meetingByName(r)
+		return s.meetingByName(r, found)
 	}
-	found := selected{sets: newBitmap(s.sets)}
 	column := s.columns[r.key]
 	if column == nil {
 		column = &emptyColumn
 	}
-	named := s.postings[r.key]
+	var named postings
+	if column.naming {
+		named = s.postings[r.key]
+	}
 	switch r.operator {
 	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
 		column.with.addTo(found.sets)
@@ -142,17 +143,18 @@ func (s *snapshot) meeting(r *requirement) selected {
 
 var emptyColumn column
 
-// meetingByName returns the nodes whose name meets a requirement.
-func (s *snapshot) meetingByName(r *requirement) selected {
-	found := selected{sets: newBitmap(s.sets)}
+// meetingByName adds the nodes whose name meets a requirement.
+func (s *snapshot) meetingByName(r *requirement, found selected) selected {
 	switch {
-	case r.key != nameField && !r.isIn(""), r.key == nameField && r.operator == corev1.NodeSelectorOpIn:
-	default:
+	case r.key != nameField: // it is empty on all
+		if r.isIn("") {
+			found.sets.invert()
+		}
+		return found
+	case r.operator == corev1.NodeSelectorOpNotIn:
 		found.sets.invert()
 	}
-	if r.key == nameField {
-		found.flipped = s.called(r.values[0])
-	}
+	found.flipped = s.called(r.values[0])
 	return found
 }
 

@@ -89,7 +89,10 @@ func (r *requirement) isValid() bool {
 		plain = plain && len(r.values) == 0
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 		operator = selection.GreaterThan
-		plain = false
+		if plain = plain && len(r.values) == 1; plain {
+			_, err := strconv.ParseInt(r.values[0], 10, 64)
+			plain = err == nil
+		}
 	default:
 		return false
 	}

@@ -39,8 +39,8 @@ type snapshot struct {
 
 // A groupIn is what a snapshot has of a group.
 type groupIn struct {
-	labels  int32
-	members []int32
+	labels, kind int32
+	members      []int32
 }
 
 // A kindIn is what a snapshot has of a kind.
@@ -81,7 +81,7 @@ func (x *Index) renew(now time.Time) *snapshot {
 	}
 	regrouped := x.regroup(now)
 	if x.labelsChanged {
-		s.columns, s.sets = newColumns(x.labels), len(x.labels)
+		s.columns, s.sets = newColumns(x.labels, x.naming), len(x.labels)
 	}
 	if regrouped || x.labelsChanged {
 		s.groupOf = slices.Clone(x.groupOf)
@@ -104,12 +104,16 @@ func (x *Index) fill(s *snapshot) {
 	s.groups = make([]groupIn, len(x.numbered))
 	s.ranked = make([]int32, 0, len(x.groups))
 	for rank, g := range x.ranked() {
-		s.groups[g.number] = groupIn{g.labels.number, g.members}
+		s.groups[g.number] = groupIn{g.labels.number, g.kind.number, g.members}
 		s.ranked = append(s.ranked, g.number)
 		k := &s.kinds[g.kind.number]
 		part := share{labels: g.labels.number, number: g.number, rank: int32(rank), count: int32(len(g.members))}
 		k.groups = append(k.groups, part)
-		k.all.addShare(&part)
+		k.all.count += int(part.count)
+		if k.all.ranked < SampleSize {
+			k.all.ranks[k.all.ranked] = part.rank
+			k.all.ranked++
+		}
 	}
 }
 

@@ -60,7 +60,13 @@ func isLasting(taint *corev1.Taint) bool {
 }
 
 // A taintList is the lasting taints of a node, in its order.
-type taintList []corev1.Taint
+type taintList []lastingTaint
+
+// A lastingTaint is a taint and its text, by which taints are sorted.
+type lastingTaint struct {
+	corev1.Taint
+	text string
+}
 
 // takeTaints returns the taintList of a node. When a taint was added says nothing
 // of what it does.
@@ -75,7 +81,7 @@ func (x *Index) takeTaints(taints []corev1.Taint) *pooled[taintList] {
 	return x.taints.take(s, func() (list taintList) {
 		for i := range taints {
 			if taint := &taints[i]; isLasting(taint) {
-				list = append(list, corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect})
+				list = append(list, lastingTaint{corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}, taint.ToString()})
 			}
 		}
 		return list

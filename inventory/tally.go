@@ -1,10 +1,7 @@
 package inventory
 
 import (
-	"cmp"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // A tally is a Coverage in the making: its nodes are counted kind by kind, and
@@ -18,7 +15,7 @@ type tally struct {
 	tooSmall, settling, crowded cohort
 	features                    []featureTally
 	standards, loaded           []string
-	taint                       *corev1.Taint
+	taint                       *lastingTaint
 	several                     bool
 }
 
@@ -63,7 +60,7 @@ func (t *tally) add(k *kindIn, nodes *cohort) {
 
 // addTainted notes nodes that only a taint keeps out. Of those that lack the
 // handler nothing is noted: a toleration would not help.
-func (t *tally) addTainted(known Knowledge, taint *corev1.Taint, nodes *cohort) {
+func (t *tally) addTainted(known Knowledge, taint *lastingTaint, nodes *cohort) {
 	switch known {
 	case Lacks:
 		return
@@ -75,9 +72,9 @@ func (t *tally) addTainted(known Knowledge, taint *corev1.Taint, nodes *cohort) 
 	switch {
 	case t.taint == nil:
 		t.taint = taint
-	case *taint != *t.taint:
+	case taint.text != t.taint.text:
 		t.several = true
-		if taint.ToString() < t.taint.ToString() {
+		if taint.text < t.taint.text {
 			t.taint = taint
 		}
 	}
@@ -130,7 +127,9 @@ func (t *tally) coverage() Coverage {
 		Standards: t.standards, Loaded: t.loaded,
 		Elsewhere: s.nodes(&t.elsewhere), Tainted: s.nodes(&t.tainted), MaybeTainted: s.nodes(&t.maybe),
 		SeveralTaints: t.several, TooSmall: s.nodes(&t.tooSmall), Settling: s.nodes(&t.settling), Crowded: s.nodes(&t.crowded),
-		Taint: *cmp.Or(t.taint, &corev1.Taint{}),
+	}
+	if t.taint != nil {
+		c.Taint = t.taint.Taint
 	}
 	for i := range t.features {
 		f := &t.features[i]

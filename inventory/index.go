@@ -76,6 +76,8 @@ type Index struct {
 	// What has changed since the last snapshot.
 	touched, renamed []*node
 	labelsChanged    bool
+	// renames are those since keys that are no longer naming were looked for.
+	renames int
 
 	// from is the time from which the groups are right, and deadlines say until
 	// when.

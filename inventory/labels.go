@@ -70,6 +70,11 @@ func (x *Index) leaveLabels(set *pooled[labelSet]) {
 // setLabels takes over the labels of a node.
 func (x *Index) setLabels(n *node, labels map[string]string) {
 	set, own := x.takeLabels(labels)
+	for i := range own {
+		if own[i] == n.name { // not kept twice
+			own[i] = n.name
+		}
+	}
 	x.leaveLabels(n.labels)
 	if n.labels == nil || !slices.Equal(n.own, own) || !slices.Equal(n.labels.of.naming, set.of.naming) {
 		n.own = own
@@ -116,10 +121,15 @@ func (x *Index) findNaming() {
 	x.findNamingAt = max(x.limits.values, 2*len(x.labels))
 }
 
-// forgetNaming looks for keys that are no longer naming.
+// forgetNaming looks for keys that are no longer naming. Since that takes some
+// time, it waits until a quarter of all nodes may have changed in that.
 func (x *Index) forgetNaming() (changed bool) {
+	if 4*x.renames < len(x.nodes) {
+		return false
+	}
+	x.renames = 0
 	for key, all := range x.postings {
-		if n := all.values(); n > 0 && len(all) > 2*x.limits.nodes*n {
+		if n := all.values(); len(all) > 2*x.limits.nodes*n {
 			delete(x.naming, key)
 			changed = true
 		}

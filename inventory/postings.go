@@ -42,9 +42,6 @@ func (x *Index) rename(n *node) { x.renamed = append(x.renamed, n) }
 // updateNames brings the lists of all nodes up to date: those by name, and those
 // by the values of naming keys.
 func (x *Index) updateNames() {
-	if len(x.renamed) == 0 {
-		return
-	}
 	old := newBitmap(len(x.names))
 	var added []int32
 	values := map[string]postings{}
@@ -61,7 +58,6 @@ func (x *Index) updateNames() {
 			values[key] = append(values[key], posting{n.own[i], n.slot})
 		}
 	}
-	x.renamed = nil
 	isOld := func(slot int32) bool { return old.has(slot) }
 	x.byName = merge(x.byName, isOld, added, x.compareNames)
 	// A key may be in use again that nobody had, or no longer be naming.
@@ -78,24 +74,36 @@ func (x *Index) updateNames() {
 		}
 	}
 	x.postings = updated
+	x.renames += len(x.renamed)
+	x.renamed = nil
+	if x.forgetNaming() {
+		x.updateNames()
+	}
 }
 
 // compareNames compares nodes by name.
 func (x *Index) compareNames(a, b int32) int { return strings.Compare(x.names[a], x.names[b]) }
 
 // merge returns a sorted list without what is gone, and with what is new, which
-// it sorts.
+// it sorts. What is neither is not compared: there may be as many as nodes.
 func merge[T any](all []T, gone func(T) bool, added []T, compare func(a, b T) int) []T {
-	slices.SortFunc(added, compare)
 	merged := make([]T, 0, len(all)+len(added))
-	for _, one := range all {
-		if gone(one) {
-			continue
+	from := 0
+	for i := range all {
+		if gone(all[i]) {
+			merged, from = append(merged, all[from:i]...), i+1
 		}
-		for len(added) > 0 && compare(added[0], one) < 0 {
-			merged, added = append(merged, added[0]), added[1:]
-		}
-		merged = append(merged, one)
 	}
-	return append(merged, added...)
+	merged = append(merged, all[from:]...)
+	// From the end, each to the place that it has in the end.
+	slices.SortFunc(added, compare)
+	rest := len(merged)
+	merged = merged[:rest+len(added)]
+	for i, one := range slices.Backward(added) {
+		at, _ := slices.BinarySearchFunc(merged[:rest], one, compare)
+		copy(merged[at+i+1:], merged[at:rest])
+		merged[at+i] = one
+		rest = at
+	}
+	return merged
 }

@@ -74,9 +74,6 @@ func (x *Index) renew(now time.Time) *snapshot {
 	s := *old
 	if len(x.renamed) > 0 {
 		x.updateNames()
-		if x.forgetNaming() {
-			x.updateNames()
-		}
 		s.names, s.byName, s.postings = slices.Clone(x.names), x.byName, x.postings
 	}
 	regrouped := x.regroup(now)

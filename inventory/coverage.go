@@ -9,7 +9,7 @@ import (
 )
 
 // Knowledge is what is known about a handler on a node.
-type Knowledge int
+type Knowledge int8
 
 const (
 	// Has: the handler is loaded.
@@ -34,16 +34,21 @@ type Nodes struct {
 	Sample []string
 }
 
-func (n *Nodes) add(name string) {
-	n.Count++
+// name names a node if it is among the first, and says whether it is.
+func (n *Nodes) name(name string) bool {
+	last := len(n.Sample) - 1
+	switch {
+	case last < 0 || last+1 < SampleSize && n.Sample[last] < name:
+		n.Sample = append(n.Sample, name)
+		return true
+	case last+1 == SampleSize && n.Sample[last] < name:
+		return false
+	case last+1 == SampleSize:
+		n.Sample = n.Sample[:last]
+	}
 	at, _ := slices.BinarySearch(n.Sample, name)
-	if at == SampleSize {
-		return
-	}
 	n.Sample = slices.Insert(n.Sample, at, name)
-	if len(n.Sample) > SampleSize {
-		n.Sample = n.Sample[:SampleSize]
-	}
+	return true
 }
 
 // String returns the names in the form "a, b, c and 4 more".
@@ -135,64 +140,4 @@ func (c *Coverage) UnknownNodes() Nodes {
 		nodes.Sample = nodes.Sample[:SampleSize]
 	}
 	return nodes
-}
-
-func (c *Coverage) nodes(k Knowledge) *Nodes {
-	switch k {
-	case Has:
-		return &c.Has
-	case Lacks:
-		return &c.Lacks
-	case UnknownStale:
-		return &c.Stale
-	case UnknownYoung:
-		return &c.Young
-	}
-	return &c.Silent
-}
-
-// addTainted notes a node that only a taint keeps out. Of one that lacks the
-// handler nothing is noted: a toleration would not help.
-func (c *Coverage) addTainted(name string, known Knowledge, taint corev1.Taint) {
-	switch known {
-	case Lacks:
-		return
-	case Has:
-		c.Tainted.add(name)
-	default:
-		c.MaybeTainted.add(name)
-	}
-	switch first := c.Taint.ToString(); {
-	case c.Taint.Key == "":
-		c.Taint = taint
-	case taint.ToString() != first:
-		c.SeveralTaints = true
-		if taint.ToString() < first {
-			c.Taint = taint
-		}
-	}
-}
-
-// addServing notes what a node that has the handler tells of it.
-func (c *Coverage) addServing(name string, told offers) {
-	for i := range c.Features {
-		f := &c.Features[i]
-		switch {
-		case told.given&f.Feature != 0:
-			f.Has.add(name)
-		case told.told&f.Feature != 0:
-			f.Lacks.add(name)
-		default:
-			f.Unknown.add(name)
-		}
-	}
-}
-
-// insert adds a name to a sorted list that does not have it yet.
-func insert(names []string, name string) []string {
-	at, found := slices.BinarySearch(names, name)
-	if found {
-		return names
-	}
-	return slices.Insert(names, at, name)
 }

@@ -3,6 +3,8 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -28,9 +30,9 @@ func CacheOptions() cache.Options {
 	}}
 }
 
-// Feed keeps the index up to date with the Nodes and NodeRuntimes of a cache.
-// The function that it returns says whether all that were there at the start
-// are in the index.
+// Feed keeps the index up to date with the Nodes and NodeRuntimes of a cache,
+// until the context is done. The function that it returns says whether all that
+// were there at the start are in the index.
 func Feed(ctx context.Context, objects cache.Cache, index *Index) (synced func() bool, err error) {
 	nodes, err := handle(ctx, objects, &corev1.Node{}, index.SetNode, index.DeleteNode)
 	if err != nil {
@@ -40,7 +42,16 @@ func Feed(ctx context.Context, objects cache.Cache, index *Index) (synced func()
 	if err != nil {
 		return nil, fmt.Errorf("watch NodeRuntimes (are runtimegate's CRDs installed?): %w", err)
 	}
-	return func() bool { return nodes() && reports() }, nil
+	go index.follow(ctx)
+	// Their last changes are not in a snapshot yet when the events have come.
+	take := sync.OnceFunc(func() { index.renew(time.Now()) })
+	return func() bool {
+		if !nodes() || !reports() {
+			return false
+		}
+		take()
+		return true
+	}, nil
 }
 
 func handle[T client.Object](ctx context.Context, objects cache.Cache, kind T, set func(T), remove func(string)) (func() bool, error) {

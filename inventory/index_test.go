@@ -79,7 +79,7 @@ func TestCoverageOfSettlingNodes(t *testing.T) {
 func knowledge(x *Index) Knowledge {
 	c := x.Coverage(ClassPlacement(nil, nil, false), "nvidia", 0, now)
 	for _, k := range []Knowledge{Has, Lacks, UnknownSilent, UnknownStale, UnknownYoung} {
-		if c.nodes(k).Count == 1 {
+		if (&walkedCoverage{c}).nodes(k).Count == 1 {
 			return k
 		}
 	}

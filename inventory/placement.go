@@ -5,7 +5,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
 // A Placement is what of a Pod decides which nodes it may land on: nodeName,
@@ -20,7 +19,7 @@ import (
 // Other Pods, volumes, topology spread and resource claims are left out.
 type Placement struct {
 	nodeName    string
-	affinity    nodeaffinity.RequiredNodeAffinity
+	selector    *selector // nil if it selects all nodes
 	tolerations []corev1.Toleration
 	anyTaint    bool
 	requests    []request
@@ -35,7 +34,7 @@ type Placement struct {
 func PlacementOf(pod *corev1.Pod) *Placement {
 	p := &Placement{
 		nodeName:    pod.Spec.NodeName,
-		affinity:    nodeaffinity.GetRequiredNodeAffinity(pod),
+		selector:    newSelector(pod.Spec.NodeSelector, pod.Spec.Affinity),
 		tolerations: pod.Spec.Tolerations,
 		// Whoever holds back a Pod may add tolerations before letting it go, as
 		// Kueue does; its node selection can only become narrower.
@@ -53,19 +52,17 @@ func PlacementOf(pod *corev1.Pod) *Placement {
 // Pod may bring its own tolerations.
 func ClassPlacement(nodeSelector map[string]string, tolerations []corev1.Toleration, anyTaint bool) *Placement {
 	return &Placement{
-		affinity:    nodeaffinity.NewRequiredNodeAffinity(nodeSelector, nil),
+		selector:    newSelector(nodeSelector, nil),
 		tolerations: tolerations,
 		anyTaint:    anyTaint,
 	}
 }
 
-// An obstacle is what keeps a Pod off a node.
-type obstacle int
+// An obstacle is what keeps a Pod off a node that it selects.
+type obstacle int8
 
 const (
 	none obstacle = iota
-	otherNode
-	notSelected
 	notTolerated
 	tooSmall
 	// notListed: the node offers none of an extended resource, which devices of
@@ -75,44 +72,24 @@ const (
 	notToleratedAndTooSmall
 )
 
-// obstacle returns what keeps the Pod off the node, and the taint if it is one.
-func (p *Placement) obstacle(node *corev1.Node) (obstacle, corev1.Taint) {
-	if p.nodeName != "" && p.nodeName != node.Name {
-		return otherNode, corev1.Taint{}
-	}
-	// A term that cannot be parsed matches nothing, and its error is passed over:
-	// the scheduler and the kubelet do the same.
-	if ok, _ := p.affinity.Match(node); !ok {
-		return notSelected, corev1.Taint{}
-	}
-	room := p.room(p.requests, node.Status.Allocatable)
-	taint := p.untolerated(node.Spec.Taints)
-	switch {
-	case taint == nil:
-		return room, corev1.Taint{}
-	case room == tooSmall:
-		return notToleratedAndTooSmall, corev1.Taint{}
-	}
-	return notTolerated, *taint
-}
-
-// untolerated returns the first taint that keeps the Pod off, nil if none does.
-func (p *Placement) untolerated(taints []corev1.Taint) *corev1.Taint {
+// untolerated returns the place of the first taint that keeps the Pod off,
+// tolerated if none does.
+func (p *Placement) untolerated(taints taintList) int {
 	if p.anyTaint {
-		return nil
+		return tolerated
 	}
 	for i := range taints {
-		if taint := &taints[i]; p.heeds(taint) && !p.tolerates(taint) {
-			return taint
+		if taint := &taints[i].Taint; p.heeds(taint) && !p.tolerates(taint) {
+			return i
 		}
 	}
-	return nil
+	return tolerated
 }
 
-// heeds says whether a taint keeps Pods off that do not tolerate it. The kubelet
+// heeds says whether a lasting taint keeps Pods off that do not tolerate it. The kubelet
 // admits a Pod that names its node whatever the NoSchedule taints.
 func (p *Placement) heeds(taint *corev1.Taint) bool {
-	return isLasting(taint) && (p.nodeName == "" || taint.Effect == corev1.TaintEffectNoExecute)
+	return p.nodeName == "" || taint.Effect == corev1.TaintEffectNoExecute
 }
 
 // tolerates takes the operators Gt and Lt as meant. They are behind the feature

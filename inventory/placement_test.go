@@ -46,6 +46,18 @@ func called(name string) corev1.NodeSelectorTerm {
 		{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{name}}}}
 }
 
+// obstacleOf asks an index of one node what keeps a Pod off it.
+func obstacleOf(p *Placement, node *corev1.Node) (obstacle, *lastingTaint) {
+	x := NewIndex(DefaultOptions)
+	x.SetNode(node)
+	s := x.at(now)
+	if chosen, all := s.selects(p); !all && !s.has(chosen, 0) {
+		return notSelected, nil
+	}
+	q := s.ask(p, "")
+	return q.obstacle(&s.kinds[0])
+}
+
 func TestObstacle(t *testing.T) {
 	tolerating := func(spec corev1.PodSpec) corev1.PodSpec {
 		spec.Tolerations = []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}}
@@ -92,14 +104,14 @@ func TestObstacle(t *testing.T) {
 		{"the same, with a taint", requesting("example.com/fpga", "1"), notTolerated},
 
 		{"it names the node: the kubelet heeds no NoSchedule", named("gpu-a", corev1.PodSpec{}), none},
-		{"it names another node", named("gpu-b", corev1.PodSpec{}), otherNode},
+		{"it names another node", named("gpu-b", corev1.PodSpec{}), notSelected},
 		{"it names the node and selects others", named("gpu-a", corev1.PodSpec{NodeSelector: map[string]string{"gpu": "false"}}), notSelected},
 		{"it names the node and is too large", named("gpu-a", requesting("cpu", "5")), tooSmall},
 		{"it names the node: the kubelet passes over what it does not list", named("gpu-a", requesting("example.com/fpga", "1")), none},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, _ := PlacementOf(&corev1.Pod{Spec: tt.spec}).obstacle(gpuNode()); got != tt.want {
+			if got, _ := obstacleOf(PlacementOf(&corev1.Pod{Spec: tt.spec}), gpuNode()); got != tt.want {
 				t.Errorf("obstacle = %d, want %d", got, tt.want)
 			}
 		})
@@ -109,7 +121,7 @@ func TestObstacle(t *testing.T) {
 func TestNamedNodeHeedsNoExecute(t *testing.T) {
 	node := gpuNode()
 	node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "broken", Effect: corev1.TaintEffectNoExecute})
-	got, taint := PlacementOf(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "gpu-a"}}).obstacle(node)
+	got, taint := obstacleOf(PlacementOf(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "gpu-a"}}), node)
 	if got != notTolerated || taint.Key != "broken" {
 		t.Errorf("obstacle = %d, taint %v", got, taint)
 	}
@@ -128,7 +140,7 @@ func TestClassPlacement(t *testing.T) {
 		"the class selects others": {ClassPlacement(map[string]string{"gpu": "no"}, nil, true), notSelected},
 	}
 	for name, tt := range tests {
-		if got, _ := tt.placement.obstacle(gpuNode()); got != tt.want {
+		if got, _ := obstacleOf(tt.placement, gpuNode()); got != tt.want {
 			t.Errorf("%s: obstacle = %d, want %d", name, got, tt.want)
 		}
 	}

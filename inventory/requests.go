@@ -29,8 +29,12 @@ func requestsOf(pod *corev1.Pod, options resourcehelper.PodResourcesOptions) []r
 		own.Spec.Resources = pod.Spec.Resources.DeepCopy()
 		pod = &own
 	}
+	all := onlyRequests(pod)
+	if all == nil {
+		all = resourcehelper.PodRequests(pod, options)
+	}
 	var requests []request
-	for name, quantity := range resourcehelper.PodRequests(pod, options) {
+	for name, quantity := range all {
 		amount := amountOf(name, quantity)
 		if amount <= 0 || !isScheduled(name) {
 			continue
@@ -46,24 +50,32 @@ func requestsOf(pod *corev1.Pod, options resourcehelper.PodResourcesOptions) []r
 	return requests
 }
 
+// onlyRequests are those of a Pod that has no others: there is nothing to add up.
+// nil stands for one that has.
+func onlyRequests(pod *corev1.Pod) corev1.ResourceList {
+	if len(pod.Spec.Containers) != 1 || len(pod.Spec.InitContainers) > 0 || pod.Spec.Resources != nil || len(pod.Spec.Overhead) > 0 {
+		return nil
+	}
+	return pod.Spec.Containers[0].Resources.Requests
+}
+
 // room returns tooSmall if the requests do not fit a node with nothing on it,
 // and notListed if a DeviceClass may make up for what it lacks.
 //
 // A node that offers nothing at all is not ruled out, though the scheduler
 // would: a kubelet says what it offers when it registers, so this is a node
 // told of by something else, which has left that out.
-func (p *Placement) room(requests []request, allocatable corev1.ResourceList) obstacle {
-	if len(allocatable) == 0 {
+func (p *Placement) room(requests []request, r room) obstacle {
+	if len(r) == 0 {
 		return none
 	}
-	if amountOf(corev1.ResourcePods, allocatable[corev1.ResourcePods]) < 1 {
+	if pods, _ := r.of(corev1.ResourcePods); pods < 1 {
 		return tooSmall
 	}
-	room := none
+	found := none
 	for i := range requests {
 		want := &requests[i]
-		quantity, listed := allocatable[want.name]
-		have := amountOf(want.name, quantity)
+		have, listed := r.of(want.name)
 		switch {
 		case want.amount <= have:
 		case p.nodeName != "":
@@ -76,18 +88,18 @@ func (p *Placement) room(requests []request, allocatable corev1.ResourceList) ob
 			// NodeResourcesFit leaves it to the plugin DynamicResources if there is
 			// a DeviceClass for it (shouldDelegateResourceToDRA; DRAExtendedResource
 			// is on from 1.36).
-			room = notListed
+			found = notListed
 		default:
 			return tooSmall
 		}
 	}
-	return room
+	return found
 }
 
 // fitsBare says whether a node that is too small for the Pod would not be,
 // were it not for the overhead of the Pod's class.
-func (p *Placement) fitsBare(allocatable corev1.ResourceList) bool {
-	return p.bare != nil && p.room(p.bare, allocatable) != tooSmall
+func (p *Placement) fitsBare(r room) bool {
+	return p.bare != nil && p.room(p.bare, r) != tooSmall
 }
 
 // DefaultRequests does to a Pod's spec what the API server does to requests when
@@ -157,5 +169,5 @@ func isExtended(name corev1.ResourceName) bool {
 		strings.HasPrefix(text, corev1.DefaultResourceRequestsPrefix) {
 		return false
 	}
-	return len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+text)) == 0
+	return isPlainKey(text) || len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+text)) == 0
 }

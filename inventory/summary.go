@@ -83,17 +83,17 @@ func (x *Index) Summary(handlers []string, now time.Time) Summary {
 		states[i] = map[HandlerState]int{}
 		s.Handlers[handler] = states[i]
 	}
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	for _, n := range x.nodes {
-		v := n.at(now, &x.options)
-		s.Nodes[v.freshness()]++
+	known := x.at(now)
+	for i := range known.kinds {
+		k := &known.kinds[i]
+		v := known.views[k.view]
+		s.Nodes[v.freshness()] += k.all.count
 		for i, handler := range handlers {
-			states[i][v.state(handler)]++
+			states[i][v.state(handler)] += k.all.count
 		}
-		if n.isCurrent(now, &x.options) {
-			for _, kind := range n.findings {
-				s.Findings[kind]++
+		if v.current {
+			for _, kind := range v.findings {
+				s.Findings[kind] += k.all.count
 			}
 		}
 	}
@@ -106,9 +106,9 @@ func (v *view) freshness() Freshness {
 	switch {
 	case v.fresh:
 		return Fresh
-	case len(v.reported) > 0 && !v.young:
+	case len(v.reported.handlers) > 0 && !v.young:
 		return Stale
-	case len(v.listed) > 0:
+	case len(v.listing.handlers) > 0:
 		return Kubelet
 	case v.young:
 		return Young

@@ -58,3 +58,32 @@ func isLasting(taint *corev1.Taint) bool {
 		return strings.HasPrefix(taint.Key, prefix)
 	})
 }
+
+// A taintList is the lasting taints of a node, in its order.
+type taintList []lastingTaint
+
+// A lastingTaint is a taint and its text, by which taints are sorted.
+type lastingTaint struct {
+	corev1.Taint
+	text string
+}
+
+// takeTaints returns the taintList of a node. When a taint was added says nothing
+// of what it does.
+func (x *Index) takeTaints(taints []corev1.Taint) *pooled[taintList] {
+	s := x.signature[:0]
+	for i := range taints {
+		if taint := &taints[i]; isLasting(taint) {
+			s = s.text(taint.Key).text(taint.Value).text(string(taint.Effect))
+		}
+	}
+	x.signature = s
+	return x.taints.take(s, func() (list taintList) {
+		for i := range taints {
+			if taint := &taints[i]; isLasting(taint) {
+				list = append(list, lastingTaint{corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}, taint.ToString()})
+			}
+		}
+		return list
+	})
+}

@@ -1,0 +1,124 @@
+package inventory
+
+import (
+	"slices"
+	"time"
+)
+
+// regroup puts the touched nodes into the groups where they belong at the time
+// now, and says whether any group has changed.
+func (x *Index) regroup(now time.Time) (changed bool) {
+	left := newBitmap(len(x.names)) // the slots of nodes that leave their group
+	var groups []*group
+	note := func(g *group) {
+		if !g.touched {
+			g.touched = true
+			groups = append(groups, g)
+		}
+	}
+	for _, n := range x.touched {
+		n.touched = false
+		to := x.groupFor(n, now)
+		if to == n.group {
+			continue
+		}
+		if n.group != nil {
+			left.add(n.slot)
+			note(n.group)
+		}
+		x.groupOf[n.slot] = -1
+		if to != nil {
+			to.joining = append(to.joining, n.slot)
+			x.groupOf[n.slot] = to.number
+			note(to)
+		}
+		n.group = to
+	}
+	for _, g := range groups {
+		g.members = merge(g.members, func(slot int32) bool { return left.has(slot) }, g.joining, x.compareNames)
+		g.joining, g.touched = nil, false
+	}
+	for _, g := range groups {
+		if len(g.members) == 0 {
+			x.removeGroup(g)
+		}
+	}
+	return len(groups) > 0
+}
+
+// groupFor returns the group of a node at the time now; nil if it is gone. It
+// sees to it that the node is looked at when that changes.
+func (x *Index) groupFor(n *node, now time.Time) *group {
+	if n.gone {
+		return nil
+	}
+	last, next := n.changes(now, &x.options)
+	x.from = later(x.from, last)
+	x.remind(n, next)
+	key := kindKey{n.taints, n.room, viewKey{n.listing, n.report, n.isCurrent(now, &x.options), n.isYoung(now, &x.options)}}
+	if g := n.group; g != nil && g.labels == n.labels && g.kind.kindKey == key {
+		return g
+	}
+	k, ok := x.kinds[key]
+	if !ok {
+		v, ok := x.views[key.viewKey]
+		if !ok {
+			v = newView(key.viewKey)
+			x.views[key.viewKey] = v
+		}
+		v.kinds++
+		k = &kind{kindKey: key, view: v}
+		x.kinds[key] = k
+	}
+	of := groupKey{n.labels, k}
+	g, ok := x.groups[of]
+	if !ok {
+		g = &group{groupKey: of}
+		if last := len(x.freeNumbers) - 1; last >= 0 {
+			g.number, x.freeNumbers = x.freeNumbers[last], x.freeNumbers[:last]
+			x.numbered[g.number] = g
+		} else {
+			g.number = int32(len(x.numbered))
+			x.numbered = append(x.numbered, g)
+		}
+		x.groups[of] = g
+		k.groups++
+	}
+	return g
+}
+
+// removeGroup removes a group of no nodes, and what it was the last to have.
+func (x *Index) removeGroup(g *group) {
+	delete(x.groups, g.groupKey)
+	x.numbered[g.number] = nil
+	x.freeNumbers = append(x.freeNumbers, g.number)
+	if g.kind.groups--; g.kind.groups > 0 {
+		return
+	}
+	delete(x.kinds, g.kind.kindKey)
+	if g.kind.view.kinds--; g.kind.view.kinds == 0 {
+		delete(x.views, g.kind.viewKey)
+	}
+}
+
+// release gives the slots free of nodes that are gone.
+func (x *Index) release() {
+	for _, n := range x.touched {
+		if n.gone {
+			x.freeSlots = append(x.freeSlots, n.slot)
+		}
+	}
+	x.touched = nil
+}
+
+// ranked returns the groups in the order of their first nodes' names.
+func (x *Index) ranked() []*group {
+	all := make([]*group, 0, len(x.groups))
+	for _, g := range x.numbered {
+		if g != nil {
+			all = append(all, g)
+		}
+	}
+	slices.SortFunc(all, func(a, b *group) int { return x.compareNames(a.members[0], b.members[0]) })
+	return all
+}

@@ -1,0 +1,91 @@
+package inventory
+
+// A question is what is worked out once for a snapshot and a Pod: many kinds have
+// the same view, taints or room.
+type question struct {
+	*snapshot
+	placement *Placement
+	handler   string
+
+	known   []Knowledge // by view
+	keeping []int16     // by taintList: the place of the taint that keeps the Pod off
+	fitting []obstacle  // by room
+}
+
+const (
+	notAsked  = -2
+	tolerated = -1
+)
+
+func (s *snapshot) ask(p *Placement, handler string) question {
+	q := question{snapshot: s, placement: p, handler: handler}
+	q.known = make([]Knowledge, len(s.views))
+	for i, v := range s.views {
+		q.known[i] = v.knowledge(handler)
+	}
+	q.keeping = make([]int16, len(s.taints))
+	for i := range q.keeping {
+		q.keeping[i] = notAsked
+	}
+	q.fitting = make([]obstacle, len(s.rooms))
+	for i := range q.fitting {
+		q.fitting[i] = notAsked
+	}
+	return q
+}
+
+// obstacle returns what keeps the Pod off the nodes of a kind that it selects, and
+// the taint if it is one.
+func (q *question) obstacle(k *kindIn) (obstacle, *lastingTaint) {
+	room := q.room(k.room)
+	taint := q.untolerated(k.taints)
+	switch {
+	case taint == nil:
+		return room, nil
+	case room == tooSmall:
+		return notToleratedAndTooSmall, nil
+	}
+	return notTolerated, taint
+}
+
+func (q *question) room(number int32) obstacle {
+	if q.fitting[number] == notAsked {
+		q.fitting[number] = q.placement.room(q.placement.requests, q.rooms[number])
+	}
+	return q.fitting[number]
+}
+
+func (q *question) untolerated(number int32) *lastingTaint {
+	list := q.taints[number]
+	if q.keeping[number] == notAsked {
+		q.keeping[number] = int16(q.placement.untolerated(list))
+	}
+	if at := q.keeping[number]; at != tolerated {
+		return &list[at]
+	}
+	return nil
+}
+
+// coverage is the answer of Index.Coverage.
+func (s *snapshot) coverage(p *Placement, handler string, needs Features) Coverage {
+	q := s.ask(p, handler)
+	chosen, all := s.selects(p)
+	divisions := s.divisions(chosen)
+	t := tally{question: &q}
+	for _, feature := range needs.Each() {
+		t.features = append(t.features, featureTally{feature: feature})
+	}
+	for i := range s.kinds {
+		k := &s.kinds[i]
+		if all {
+			t.add(k, &k.all)
+			continue
+		}
+		in, out := s.choose(k, chosen.sets, divisions[int32(i)])
+		t.add(k, &in)
+		if q.known[k.view] == Has {
+			t.elsewhere.add(&out)
+		}
+	}
+	return t.coverage()
+}

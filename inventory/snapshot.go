@@ -1,0 +1,144 @@
+package inventory
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// A snapshot is all that questions need, as it is from one time until another. It
+// is never changed.
+type snapshot struct {
+	// from and until are the times between which it is right: the second is no
+	// longer part of it, and zero if there is no end.
+	from, until time.Time
+
+	// columns are of the labelSets, sets in number.
+	columns map[string]*column
+	sets    int
+	// postings are of the naming keys.
+	postings map[string]postings
+
+	// By slot: names of nodes, and the numbers of their groups.
+	names   []string
+	groupOf []int32
+	// byName are the slots in use in the order of names.
+	byName []int32
+
+	groups []groupIn
+	// ranked are the numbers of the groups in the order of their first nodes' names.
+	ranked []int32
+	kinds  []kindIn
+	// What kinds have in common.
+	views  []*view
+	taints []taintList
+	rooms  []room
+
+	loaded []string
+}
+
+// A groupIn is what a snapshot has of a group.
+type groupIn struct {
+	labels, kind int32
+	members      []int32
+}
+
+// A kindIn is what a snapshot has of a kind.
+type kindIn struct {
+	view, taints, room int32
+	// all are its nodes, and groups its groups, by rank.
+	all    cohort
+	groups []share
+}
+
+// A share is a group as a part of its kind.
+type share struct{ labels, number, rank, count int32 }
+
+// holds says whether a snapshot is right at a time.
+func (s *snapshot) holds(at time.Time) bool {
+	return !at.Before(s.from) && (s.until.IsZero() || at.Before(s.until))
+}
+
+// renew makes a snapshot that is right at the time now, and has all changes.
+func (x *Index) renew(now time.Time) *snapshot {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	old := x.current.Load()
+	if x.pending.Load() == 0 && old.holds(now) { // made in the meantime
+		return old
+	}
+	if now.Before(x.from) {
+		x.rewind()
+	}
+	x.expire(now)
+	s := *old
+	if len(x.renamed) > 0 {
+		x.updateNames()
+		s.names, s.byName, s.postings = slices.Clone(x.names), x.byName, x.postings
+	}
+	regrouped := x.regroup(now)
+	if x.labelsChanged {
+		s.columns, s.sets = newColumns(x.labels, x.naming), len(x.labels)
+	}
+	if regrouped || x.labelsChanged {
+		s.groupOf = slices.Clone(x.groupOf)
+		x.fill(&s)
+	}
+	x.labelsChanged = false
+	s.from, s.until = x.from, time.Time{}
+	if len(x.deadlines) > 0 {
+		s.until = x.deadlines[0].at
+	}
+	x.release()
+	x.pending.Store(0)
+	x.current.Store(&s)
+	return &s
+}
+
+// fill puts the groups into a snapshot.
+func (x *Index) fill(s *snapshot) {
+	x.fillKinds(s)
+	s.groups = make([]groupIn, len(x.numbered))
+	s.ranked = make([]int32, 0, len(x.groups))
+	for rank, g := range x.ranked() {
+		s.groups[g.number] = groupIn{g.labels.number, g.kind.number, g.members}
+		s.ranked = append(s.ranked, g.number)
+		k := &s.kinds[g.kind.number]
+		part := share{labels: g.labels.number, number: g.number, rank: int32(rank), count: int32(len(g.members))}
+		k.groups = append(k.groups, part)
+		k.all.count += int(part.count)
+		if k.all.ranked < SampleSize {
+			k.all.ranks[k.all.ranked] = part.rank
+			k.all.ranked++
+		}
+	}
+}
+
+// fillKinds puts the kinds into a snapshot, without their groups, and numbers
+// them.
+func (x *Index) fillKinds(s *snapshot) {
+	s.kinds = make([]kindIn, 0, len(x.kinds))
+	s.views, s.taints, s.rooms = make([]*view, 0, len(x.views)), nil, nil
+	loaded := map[string]bool{}
+	for _, v := range x.views {
+		v.number = int32(len(s.views))
+		s.views = append(s.views, v)
+		for _, name := range v.loaded {
+			loaded[name] = true
+		}
+	}
+	s.loaded = slices.Sorted(maps.Keys(loaded))
+	taints, rooms := map[*pooled[taintList]]int32{}, map[*pooled[room]]int32{}
+	for _, k := range x.kinds {
+		if _, ok := taints[k.taints]; !ok {
+			taints[k.taints] = int32(len(s.taints))
+			s.taints = append(s.taints, k.taints.of)
+		}
+		if _, ok := rooms[k.room]; !ok {
+			rooms[k.room] = int32(len(s.rooms))
+			s.rooms = append(s.rooms, k.room.of)
+		}
+		k.number = int32(len(s.kinds))
+		s.kinds = append(s.kinds, kindIn{view: k.view.number, taints: taints[k.taints], room: rooms[k.room], groups: make([]share, 0, k.groups)})
+	}
+}

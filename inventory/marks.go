@@ -48,11 +48,15 @@ type Marks struct {
 // MarksOf returns the marks of a Node at the time now, by its NodeRuntime; nil
 // if it has none.
 func MarksOf(object *corev1.Node, report *v1alpha1.NodeRuntime, o Options, now time.Time) Marks {
-	n := &node{}
-	n.setReport(report)
-	n.setObject(object)
-	v := n.at(now, &o)
-	marks := Marks{Labels: map[string]*string{}, Condition: n.condition(report, &o, now)}
+	n := &node{created: object.CreationTimestamp.Time}
+	if report != nil {
+		n.report, n.renewed = &pooled[reported]{of: reportedOf(&report.Spec)}, report.Spec.RenewedAt.Time
+	}
+	v := newView(viewKey{
+		listing: &pooled[listing]{of: listingOf(&object.Status)}, report: n.report,
+		current: n.isCurrent(now, &o), young: n.isYoung(now, &o),
+	})
+	marks := Marks{Labels: map[string]*string{}, Condition: v.condition(report)}
 	value := HandlerLabelValue
 	for _, handler := range v.loaded {
 		key := HandlerLabelPrefix + handler
@@ -67,10 +71,8 @@ func MarksOf(object *corev1.Node, report *v1alpha1.NodeRuntime, o Options, now t
 			marks.Labels[key] = nil
 		}
 	}
-	for _, end := range []time.Time{n.renewed.Add(o.StaleAfter), object.CreationTimestamp.Add(o.NodeSettle)} {
-		if left := end.Sub(now); left >= 0 && (marks.Again == 0 || left < marks.Again) {
-			marks.Again = left + time.Second
-		}
+	if _, next := n.changes(now, &o); !next.IsZero() {
+		marks.Again = next.Sub(now)
 	}
 	return marks
 }
@@ -82,16 +84,16 @@ func (v *view) canRun(handler string) bool {
 	return state == Loaded || state == Expiring
 }
 
-// condition is HandlersReady by the node's report, at the time now.
-func (n *node) condition(report *v1alpha1.NodeRuntime, o *Options, now time.Time) corev1.NodeCondition {
+// condition is HandlersReady by the node's report.
+func (v *view) condition(report *v1alpha1.NodeRuntime) corev1.NodeCondition {
 	is := func(status corev1.ConditionStatus, reason, format string, args ...any) corev1.NodeCondition {
 		return corev1.NodeCondition{Type: HandlersReady, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
 	if report == nil {
 		return is(corev1.ConditionUnknown, ReasonNotReported, "no reporter has told what the runtime has loaded")
 	}
-	if !n.isCurrent(now, o) {
-		return is(corev1.ConditionUnknown, ReasonReportStale, "the last report is of %s", n.renewed.UTC().Format(time.RFC3339))
+	if !v.current {
+		return is(corev1.ConditionUnknown, ReasonReportStale, "the last report is of %s", report.Spec.RenewedAt.UTC().Format(time.RFC3339))
 	}
 	// The most severe come first.
 	for _, f := range report.Spec.Findings {
@@ -99,8 +101,8 @@ func (n *node) condition(report *v1alpha1.NodeRuntime, o *Options, now time.Time
 			return is(corev1.ConditionFalse, f.Code, "%s", f.Message)
 		}
 	}
-	if len(n.reported) == 0 {
+	if len(v.reported.handlers) == 0 {
 		return is(corev1.ConditionUnknown, ReasonNotReported, "the reporter does not know what the runtime has loaded")
 	}
-	return is(corev1.ConditionTrue, ReasonHandlersLoaded, "loaded: %s", strings.Join(n.reported, ", "))
+	return is(corev1.ConditionTrue, ReasonHandlersLoaded, "loaded: %s", strings.Join(v.reported.handlers, ", "))
 }

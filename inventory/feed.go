@@ -16,18 +16,24 @@ import (
 )
 
 // CacheOptions make a cache keep no more of the objects that Feed watches than
-// the index uses.
+// the index and the audit use.
 func CacheOptions() cache.Options {
+	kept := &keeper{}
 	return cache.Options{ByObject: map[client.Object]cache.ByObject{
-		&corev1.Node{}: {Transform: func(obj any) (any, error) {
-			if node, ok := obj.(*corev1.Node); ok {
-				return StripNode(node), nil
-			}
-			return obj, nil
-		}},
-		&v1alpha1.NodeRuntime{}: {Transform: cache.TransformStripManagedFields()},
+		&corev1.Node{}:          {Transform: transform(kept.node)},
+		&v1alpha1.NodeRuntime{}: {Transform: transform(kept.report)},
 		&nodev1.RuntimeClass{}:  {Transform: cache.TransformStripManagedFields()},
 	}}
+}
+
+// transform changes objects of a kind as they come into a cache.
+func transform[T client.Object](change func(T) T) toolscache.TransformFunc {
+	return func(object any) (any, error) {
+		if object, ok := object.(T); ok {
+			return change(object), nil
+		}
+		return object, nil
+	}
 }
 
 // Feed keeps the index up to date with the Nodes and NodeRuntimes of a cache,

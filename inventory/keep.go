@@ -1,0 +1,102 @@
+package inventory
+
+import (
+	"encoding/json"
+	"sync"
+	"unique"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
+)
+
+// A keeper makes what a cache keeps of objects: no more than is used, and what is
+// equal of many nodes once. Of 100,000 nodes the objects would take more than a
+// gigabyte as they come.
+type keeper struct {
+	rooms    shared[corev1.ResourceList]
+	taints   shared[[]corev1.Taint]
+	listed   shared[[]corev1.NodeRuntimeHandler]
+	handlers shared[[]v1alpha1.Handler]
+	findings shared[[]v1alpha1.Finding]
+	next     shared[[]string]
+}
+
+// node returns what is used of a Node.
+func (k *keeper) node(object *corev1.Node) *corev1.Node {
+	n := StripNode(object)
+	labels := make(map[string]string, len(n.Labels))
+	for key, value := range n.Labels {
+		labels[unique.Make(key).Value()] = unique.Make(value).Value()
+	}
+	n.Labels = labels
+	n.Spec.Taints = k.taints.of(n.Spec.Taints)
+	n.Status.Allocatable = k.rooms.of(n.Status.Allocatable)
+	n.Status.RuntimeHandlers = k.listed.of(n.Status.RuntimeHandlers)
+	return n
+}
+
+// report returns what is used of a NodeRuntime, also by the audit.
+func (k *keeper) report(object *v1alpha1.NodeRuntime) *v1alpha1.NodeRuntime {
+	spec := &object.Spec
+	kept := &v1alpha1.NodeRuntime{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion, CreationTimestamp: object.CreationTimestamp,
+		},
+		Spec: v1alpha1.NodeRuntimeSpec{
+			Runtime:        v1alpha1.Runtime{Name: unique.Make(spec.Runtime.Name).Value(), StartedAt: spec.Runtime.StartedAt},
+			DefaultHandler: unique.Make(spec.DefaultHandler).Value(),
+			CDI:            spec.CDI,
+			Source:         v1alpha1.Source(unique.Make(string(spec.Source)).Value()),
+			ObservedAt:     spec.ObservedAt,
+			RenewedAt:      spec.RenewedAt,
+		},
+	}
+	var handlers []v1alpha1.Handler
+	for _, h := range spec.Handlers {
+		handlers = append(handlers, v1alpha1.Handler{Name: h.Name, Features: h.Features, Shim: state(h.Shim), Binary: state(h.Binary)})
+	}
+	kept.Spec.Handlers = k.handlers.of(handlers)
+	kept.Spec.Findings = k.findings.of(spec.Findings)
+	if spec.Next != nil {
+		kept.Spec.Next = &v1alpha1.Next{Handlers: k.next.of(spec.Next.Handlers)}
+	}
+	return kept
+}
+
+// state is a Program without its path.
+func state(p *v1alpha1.Program) *v1alpha1.Program {
+	if p == nil {
+		return nil
+	}
+	return &v1alpha1.Program{State: p.State}
+}
+
+// maxShared is how many values are looked for: there may be as many as there are
+// nodes.
+const maxShared = 4096
+
+// shared are values of which equal ones are kept once. They must not be changed.
+type shared[T any] struct {
+	mu    sync.Mutex
+	known map[string]T // by their JSON
+}
+
+// of returns the value that is kept in place of an equal one.
+func (s *shared[T]) of(value T) T {
+	key, err := json.Marshal(value)
+	if err != nil {
+		return value
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kept, ok := s.known[string(key)]; ok {
+		return kept
+	}
+	if len(s.known) >= maxShared || s.known == nil {
+		s.known = map[string]T{}
+	}
+	s.known[string(key)] = value
+	return value
+}

@@ -23,8 +23,12 @@ type keeper struct {
 	next     shared[[]string]
 }
 
-// node returns what is used of a Node.
+// node returns what is used of a Node. A cache asks twice of one that it lists: what
+// no API server and no kubelet leaves out is not there the second time.
 func (k *keeper) node(object *corev1.Node) *corev1.Node {
+	if object.ManagedFields == nil && object.Annotations == nil && object.Status.NodeInfo.KubeletVersion == "" {
+		return object
+	}
 	n := StripNode(object)
 	labels := make(map[string]string, len(n.Labels))
 	for key, value := range n.Labels {
@@ -40,6 +44,9 @@ func (k *keeper) node(object *corev1.Node) *corev1.Node {
 // report returns what is used of a NodeRuntime, also by the audit.
 func (k *keeper) report(object *v1alpha1.NodeRuntime) *v1alpha1.NodeRuntime {
 	spec := &object.Spec
+	if object.ManagedFields == nil && object.Annotations == nil && spec.Summary == nil {
+		return object
+	}
 	kept := &v1alpha1.NodeRuntime{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion, CreationTimestamp: object.CreationTimestamp,

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -21,6 +23,8 @@ import (
 var (
 	nodes    = flag.Int("nodes", 1000, "how many nodes there are")
 	duration = flag.Duration("duration", 3*time.Second, "how long each phase is")
+	profile  = flag.String("profile", "", "file for a profile of serve's memory, once it is ready")
+	cpu      = flag.String("cpu", "", "file for a profile of the first 10 seconds of serve's start")
 
 	interrupted context.Context
 	bin, root   string
@@ -90,8 +94,18 @@ func TestScale(t *testing.T) {
 	must(t, err)
 
 	launched := time.Now()
-	c.gate, err = plane.LaunchReplica("runtimegate", kubeconfig, "--self-signed")
+	ports, err := harness.FreePorts(1)
 	must(t, err)
+	c.gate, err = plane.LaunchReplica("runtimegate", kubeconfig, "--self-signed", "--pprof-bind-address="+ports[0])
+	must(t, err)
+	if *cpu != "" {
+		go func() {
+			time.Sleep(time.Second) // until it answers
+			if err := save("http://"+ports[0]+"/debug/pprof/profile?seconds=10", *cpu); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
 	must(t, c.gate.WaitFor(interrupted, "runtimegate to be ready", 10*time.Minute, func(ctx context.Context) error {
 		status, body, err := c.gate.Probe(ctx, "/readyz")
 		if err == nil && status != 200 {
@@ -104,6 +118,9 @@ func TestScale(t *testing.T) {
 	must(t, err)
 	fmt.Printf("scale: %d nodes: ready %.2f s after its start, %.1f s of CPU, RSS %d MiB, at most %d MiB\n",
 		*nodes, took.Seconds(), usage.CPU, usage.RSS>>20, usage.Peak>>20)
+	if *profile != "" {
+		must(t, save("http://"+ports[0]+"/debug/pprof/heap?gc=1", *profile))
+	}
 	must(t, c.gate.ForgetPeak())
 
 	idle, beats, storm := &writer{}, &writer{every: heartbeat / time.Duration(*nodes)}, &writer{every: *duration / time.Duration(max(1, *nodes/restarted)), restarts: true}
@@ -111,6 +128,20 @@ func TestScale(t *testing.T) {
 	c.phase("heartbeats", beats)
 	c.phase("storm", beats, storm)
 	c.phase("after", beats)
+}
+
+// save writes what is at a URL into a file.
+func save(url, path string) error {
+	response, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o644)
 }
 
 // sizes tells how large the objects are.

@@ -14,7 +14,7 @@ import (
 
 var (
 	seed      = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the random clusters and questions")
-	questions = flag.Int("questions", 30_000, "how many of them to compare")
+	questions = flag.Int("questions", 20_000, "how many of them to compare")
 )
 
 // Both answer the same questions about the same cluster.

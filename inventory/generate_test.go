@@ -116,6 +116,9 @@ func (g *generator) node(name string) *corev1.Node {
 	if g.chance(70) {
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: pick(g.r, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionUnknown)}}
 	}
+	if len(n.Status.RuntimeHandlers) > 0 && g.chance(5) {
+		n.Status.RuntimeHandlers = append(n.Status.RuntimeHandlers, corev1.NodeRuntimeHandler{Name: pick(g.r, "kata", "runc")})
+	}
 	g.r.Shuffle(len(n.Status.RuntimeHandlers), func(i, j int) {
 		h := n.Status.RuntimeHandlers
 		h[i], h[j] = h[j], h[i]

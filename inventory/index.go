@@ -125,7 +125,9 @@ func (x *Index) SetNode(object *corev1.Node) {
 		x.nodes[object.Name] = n
 	}
 	n.created = object.CreationTimestamp.Time
-	x.setLabels(n, object.Labels)
+	if n.labels == nil || !n.hasLabels(object.Labels) {
+		x.setLabels(n, object.Labels)
+	}
 	taints, room, listing := n.taints, n.room, n.listing
 	n.taints = x.takeTaints(object.Spec.Taints)
 	n.room = x.takeRoom(object.Status.Allocatable)

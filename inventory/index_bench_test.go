@@ -199,13 +199,19 @@ func BenchmarkFill(b *testing.B) {
 			runtime.ReadMemStats(&before)
 			for b.Loop() {
 				x = NewIndex(DefaultOptions)
-				for i := range size {
+				for first := 0; first < size; first += 1000 {
 					b.StopTimer()
-					node := benchNode(i)
-					report := benchReport(i, node)
+					var nodes [1000]*corev1.Node
+					var reports [1000]*v1alpha1.NodeRuntime
+					for i := range nodes {
+						nodes[i] = benchNode(first + i)
+						reports[i] = benchReport(first+i, nodes[i])
+					}
 					b.StartTimer()
-					x.SetNode(node)
-					x.SetReport(report)
+					for i := range nodes {
+						x.SetNode(nodes[i])
+						x.SetReport(reports[i])
+					}
 				}
 				x.renew(now)
 			}

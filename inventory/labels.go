@@ -83,6 +83,25 @@ func (x *Index) setLabels(n *node, labels map[string]string) {
 	n.labels = set
 }
 
+// hasLabels says whether a node has just these labels. Most of what is told of
+// nodes changes none.
+func (n *node) hasLabels(labels map[string]string) bool {
+	set := &n.labels.of
+	if len(labels) != len(set.labels) {
+		return false
+	}
+	for key, value := range labels {
+		kept, ok := set.labels[key]
+		if i := slices.Index(set.naming, key); i >= 0 {
+			kept = n.own[i]
+		}
+		if !ok || kept != value {
+			return false
+		}
+	}
+	return true
+}
+
 // allLabels are the labels of a node, put together again.
 func (n *node) allLabels() map[string]string {
 	all := maps.Clone(n.labels.of.labels)

@@ -59,6 +59,7 @@ func listingOf(status *corev1.NodeStatus) listing {
 		l.groups.say(SupplementalGroupsPolicy, features.SupplementalGroupsPolicy)
 	}
 	slices.Sort(l.handlers)
+	l.handlers = slices.Compact(l.handlers)
 	return l
 }
 

@@ -91,6 +91,7 @@ func reportedOf(spec *v1alpha1.NodeRuntimeSpec) reported {
 		}
 	}
 	slices.Sort(r.handlers)
+	r.handlers = slices.Compact(r.handlers)
 	if r.standard != "" && !slices.Contains(r.handlers, r.standard) {
 		r.broken = with(r.broken, r.standard)
 	}

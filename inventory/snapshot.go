@@ -127,7 +127,7 @@ func (x *Index) fillKinds(s *snapshot) {
 			loaded[name] = true
 		}
 	}
-	s.loaded = slices.Sorted(maps.Keys(loaded))
+	s.loaded = slices.Clip(slices.Sorted(maps.Keys(loaded))) // shared by all who ask
 	taints, rooms := map[*pooled[taintList]]int32{}, map[*pooled[room]]int32{}
 	for _, k := range x.kinds {
 		if _, ok := taints[k.taints]; !ok {

@@ -40,6 +40,29 @@ test: containerds promtool verify ## Run all checks and tests
 build: ## Build runtimegate into .cache/bin
 	go build -ldflags='-s -w -X main.version=$(VERSION)' -o $(BIN)/runtimegate .
 
+.PHONY: man
+man: ## Write the man pages into .cache/man
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) go run -ldflags='-X main.version=$(VERSION)' . man .cache/man
+
+# Where krew installs the plugin, as .krew.yaml lists them.
+PLUGIN_PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
+.PHONY: krew
+krew: ## Build the kubectl plugin's archives and krew manifest into .cache/krew (VERSION=v1.2.3)
+	@[[ '$(VERSION)' =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$$ ]] || { echo "krew: $(VERSION) is no version: VERSION=v1.2.3" >&2; exit 1; }
+	@rm -rf .cache/krew && mkdir -p .cache/krew/files
+	@cp LICENSE docs/kubectl_complete-runtimegate .cache/krew/files
+	@fill=(-e 's/@VERSION@/$(VERSION)/'); \
+	for platform in $(PLUGIN_PLATFORMS); do \
+	  os=$${platform%/*} arch=$${platform#*/} archive=kubectl-runtimegate_$${os}_$$arch.tar.gz; \
+	  GOOS=$$os GOARCH=$$arch go build -ldflags='-s -w -X main.version=$(VERSION)' -o .cache/krew/files/kubectl-runtimegate .; \
+	  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$$(git log -1 --format=%ct)" -C .cache/krew/files -czf .cache/krew/$$archive .; \
+	  key=$${os}_$$arch; sum=$$(sha256sum .cache/krew/$$archive); \
+	  fill+=(-e "s/@SHA256_$${key^^}@/$${sum%% *}/"); \
+	done; \
+	sed "$${fill[@]}" .krew.yaml > .cache/krew/runtimegate.yaml
+	@rm -r .cache/krew/files
+
 .PHONY: e2e
 e2e: programs ## Run the end-to-end tests (RUN=name for some, UPDATE=1 takes what they print as expected)
 	cd e2e && go test -v -count=1 -timeout=20m $(if $(RUN),-run='$(RUN)') . $(if $(UPDATE),-args -update)

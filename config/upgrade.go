@@ -95,27 +95,40 @@ func (u *Upgrade) edit(host *hostfs.FS, opt Options, to Runtime) error {
 		}
 		u.Files = append(u.Files, UpgradedFile{Path: file.Path, Real: real, Old: data, New: data})
 	}
+	newer := &loader{opt: opt, rt: to}
+	importOf := func(file string) func(pattern string) string {
+		return func(pattern string) string { return u.importOf(newer, file, pattern) }
+	}
 	for i := range u.Files {
-		u.Files[i].rewrite(opt, to, false)
+		u.Files[i].rewrite(opt.Runtime, to, false, importOf(u.Files[i].Path))
 	}
 	if len(u.Files) > 0 && slices.ContainsFunc(u.Files, func(f UpgradedFile) bool { return f.Changed() }) {
 		// The main file says the version then.
-		u.Files[0].rewrite(opt, to, true)
+		u.Files[0].rewrite(opt.Runtime, to, true, importOf(u.Files[0].Path))
 	}
 	return nil
 }
 
-// rewrite brings one file to the target's version.
-func (f *UpgradedFile) rewrite(opt Options, to Runtime, main bool) {
-	f.New, f.Problem = f.Old, ""
-	older := &loader{opt: opt, rt: opt.Runtime}
-	newer := &loader{opt: opt, rt: to}
-	text, err := rewrite(opt.Runtime, to, f.Old, main, func(pattern string) string {
-		if was := older.importPath(f.Path, pattern); was != newer.importPath(f.Path, pattern) {
-			return was
+// importOf is what to write for an import of a file: where the newer version
+// would look elsewhere for what the older one has found, its path.
+func (u *Upgrade) importOf(newer *loader, file, pattern string) string {
+	for _, f := range u.Before.Files {
+		if f.Path != file {
+			continue
 		}
-		return pattern
-	})
+		for _, i := range f.Imports {
+			if i.Pattern == pattern && len(i.Matched) > 0 && newer.importPath(file, pattern) != i.Path {
+				return i.Path
+			}
+		}
+	}
+	return pattern
+}
+
+// rewrite brings one file to the target's version.
+func (f *UpgradedFile) rewrite(from, to Runtime, main bool, importOf func(pattern string) string) {
+	f.New, f.Problem = f.Old, ""
+	text, err := rewrite(from, to, f.Old, main, importOf)
 	if err == nil {
 		err = checkKept(f.Old, text)
 	}

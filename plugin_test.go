@@ -58,6 +58,10 @@ func TestExamples(t *testing.T) {
 				continue
 			}
 			args = strings.Fields(hostArguments.ReplaceAllString(strings.Join(args, " "), "--root host"))
+			if cmd.Name() == "migrate" && !slices.Contains(args, "--root") {
+				// Nothing of the machine that tests is written.
+				args = append(args, "--root", "host", "--from", "1.7.27")
+			}
 			runExample(t, line, args)
 		}
 	}

@@ -46,8 +46,8 @@ type rewriter struct {
 }
 
 // rewrite returns the text of a file as the target version has it, the same text
-// where nothing is to be done. main is the file that always says its version
-// when needed is set. An error says why it can't be edited safely.
+// where nothing is to be done. With main the file says its version even if nothing
+// else of it changes. An error says why it can't be edited safely.
 func rewrite(from, to Runtime, data []byte, main bool, importOf func(string) string) ([]byte, error) {
 	d, err := readDraft(data)
 	if err != nil {
@@ -77,6 +77,9 @@ func rewrite(from, to Runtime, data []byte, main bool, importOf func(string) str
 	}
 	if old {
 		r.chooseDefault()
+	}
+	if to.class() == classA && !r.changed {
+		return data, nil
 	}
 	text := r.text()
 	if at == nil && old && (main || r.changed) {

@@ -55,10 +55,10 @@ func NewUpgrade(host *hostfs.FS, opt Options, to Runtime) (*Upgrade, error) {
 	target.Runtime = to
 	u := &Upgrade{}
 	var err error
-	if u.Before, err = Load(host, opt); err != nil {
+	if u.Before, err = loadSettings(host, opt); err != nil {
 		return nil, err
 	}
-	if u.Unmended, err = Load(host, target); err != nil {
+	if u.Unmended, err = loadSettings(host, target); err != nil {
 		return nil, err
 	}
 	if err := u.edit(host, opt, to); err != nil {
@@ -68,12 +68,22 @@ func NewUpgrade(host *hostfs.FS, opt Options, to Runtime) (*Upgrade, error) {
 	for _, f := range u.Files {
 		contents[f.Real] = f.New
 	}
-	if u.Mended, err = Load(host.With(contents), target); err != nil {
+	if u.Mended, err = loadSettings(host.With(contents), target); err != nil {
 		return nil, err
 	}
 	u.Losses = changes(u.Before, u.Unmended)
 	u.Left = changes(u.Before, u.Mended)
 	return u, nil
+}
+
+// loadSettings is Load, with the settings.
+func loadSettings(host *hostfs.FS, opt Options) (*Result, error) {
+	r, l, err := load(host, opt)
+	if err != nil {
+		return nil, err
+	}
+	r.settings, r.usual = l.settings()
+	return r, nil
 }
 
 // edit makes the new contents of the files.

@@ -60,7 +60,11 @@ func TestExamples(t *testing.T) {
 			args = strings.Fields(hostArguments.ReplaceAllString(strings.Join(args, " "), "--root host"))
 			if cmd.Name() == "migrate" && !slices.Contains(args, "--root") {
 				// Nothing of the machine that tests is written.
-				args = append(args, "--root", "host", "--from", "1.7.27")
+				root := "host"
+				if slices.Contains(args, "--write") {
+					root = "written"
+				}
+				args = append(args, "--root", root, "--from", "1.7.27")
 			}
 			runExample(t, line, args)
 		}
@@ -138,6 +142,7 @@ func exampleFolder(t *testing.T) string {
 		"runtimeclasses/a.yaml":                       class,
 		"node-a.toml":                                 string(dump),
 		"host/etc/containerd/config.toml":             "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n",
+		"written/etc/containerd/config.toml":          "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n",
 		"host/etc/containerd/conf.d/zz-registry.toml": "version = 2\n",
 	} {
 		path := filepath.Join(dir, name)

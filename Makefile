@@ -14,7 +14,7 @@ API := ./inventory/v1alpha1
 CRDS := charts/runtimegate/crds
 # Not cmd/cluster, cmd/kubelet and schedulerdiff: vet and staticcheck would read all of
 # Kubernetes for them, which takes 6 minutes.
-E2E_LINTED := ./build ./harness ./session ./chart ./containerd ./soak ./configdiff ./image ./cmd/build ./cmd/demo ./cmd/image ./cmd/pause .
+E2E_LINTED := ./build ./harness ./session ./chart ./containerd ./soak ./scale ./configdiff ./image ./cmd/build ./cmd/demo ./cmd/image ./cmd/pause .
 
 .PHONY: help
 help: ## List the targets
@@ -33,7 +33,7 @@ test: containerds promtool verify ## Run all checks and tests
 	cd e2e && go test -vet=off -v -count=1 ./schedulerdiff
 	cd e2e && go test -v -count=1 ./configdiff -run='TestLoadAgreesWithContainerd$$|TestUpgradeWithContainerd$$' -args -bin='$(CURDIR)/$(BIN)' -containerd=1.7,2.4 -trees=100
 	cd e2e && go test -v -count=1 ./containerd
-	cd e2e && go test -v -count=1 ./soak
+	cd e2e && go test -v -count=1 ./soak ./scale
 	cd e2e && go test -v -count=1 -timeout=20m .
 
 .PHONY: build
@@ -44,6 +44,29 @@ build: ## Build runtimegate into .cache/bin
 image: ## Make the image, without a container engine (PLATFORMS=linux/amd64,linux/arm64)
 	cd e2e && go run ./cmd/image -version='$(VERSION)' $(if $(PLATFORMS),-platforms='$(PLATFORMS)')
 
+.PHONY: man
+man: ## Write the man pages into .cache/man
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) go run -ldflags='-X main.version=$(VERSION)' . man .cache/man
+
+# Where krew installs the plugin, as .krew.yaml lists them.
+PLUGIN_PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
+.PHONY: krew
+krew: ## Build the kubectl plugin's archives and krew manifest into .cache/krew (VERSION=v1.2.3)
+	@[[ '$(VERSION)' =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$$ ]] || { echo "krew: $(VERSION) is no version: VERSION=v1.2.3" >&2; exit 1; }
+	@rm -rf .cache/krew && mkdir -p .cache/krew/files
+	@cp LICENSE docs/kubectl_complete-runtimegate .cache/krew/files
+	@fill=(-e 's/@VERSION@/$(VERSION)/'); \
+	for platform in $(PLUGIN_PLATFORMS); do \
+	  os=$${platform%/*} arch=$${platform#*/} archive=kubectl-runtimegate_$${os}_$$arch.tar.gz; \
+	  GOOS=$$os GOARCH=$$arch go build -ldflags='-s -w -X main.version=$(VERSION)' -o .cache/krew/files/kubectl-runtimegate .; \
+	  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$$(git log -1 --format=%ct)" -C .cache/krew/files -czf .cache/krew/$$archive .; \
+	  key=$${os}_$$arch; sum=$$(sha256sum .cache/krew/$$archive); \
+	  fill+=(-e "s/@SHA256_$${key^^}@/$${sum%% *}/"); \
+	done; \
+	sed "$${fill[@]}" .krew.yaml > .cache/krew/runtimegate.yaml
+	@rm -r .cache/krew/files
+
 .PHONY: e2e
 e2e: programs ## Run the end-to-end tests (RUN=name for some, UPDATE=1 takes what they print as expected)
 	cd e2e && go test -v -count=1 -timeout=20m $(if $(RUN),-run='$(RUN)') . $(if $(UPDATE),-args -update)
@@ -51,6 +74,10 @@ e2e: programs ## Run the end-to-end tests (RUN=name for some, UPDATE=1 takes wha
 .PHONY: soak
 soak: programs ## Let many reporters run for minutes (REPORTERS=10000 DURATION=5m)
 	cd e2e && go test -v -count=1 -timeout=1h ./soak -args -reporters=$(or $(REPORTERS),10000) -duration=$(or $(DURATION),5m)
+
+.PHONY: scale
+scale: programs ## Measure serve in a cluster of many nodes (NODES=100000 DURATION=1m)
+	cd e2e && go test -v -count=1 -timeout=1h ./scale -args -nodes=$(or $(NODES),100000) -duration=$(or $(DURATION),1m)
 
 .PHONY: verify
 verify: lint ## Check that go.mod and generated files are up to date, and lint

@@ -92,7 +92,9 @@ func (o *crosscheckOptions) run(cmd *cobra.Command, dumpArg string, given bool) 
 		return err
 	}
 	// What is wanted comes first: a typing error there is told at once.
+	done := progress(cmd.ErrOrStderr(), "reading RuntimeClasses")
 	wants, err := o.wants(cmd.Context(), cmd.InOrStdin())
+	done()
 	if err != nil {
 		return err
 	}

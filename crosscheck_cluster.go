@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,11 +71,11 @@ func clusterConfigOr(flags *genericclioptions.ConfigFlags, instead string) (*res
 	}
 	cfg, err := flags.ToRESTConfig()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, fmt.Errorf("kubeconfig: %w", kubeconfigError(err))
 	}
 	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, fmt.Errorf("kubeconfig: %w", kubeconfigError(err))
 	}
 	if len(raw.Clusters) == 0 && *flags.APIServer == "" && cfg.Host == "http://localhost:8080" {
 		where := ""
@@ -88,3 +90,33 @@ func clusterConfigOr(flags *genericclioptions.ConfigFlags, instead string) (*res
 	}
 	return cfg, nil
 }
+
+var (
+	goTypeInError  = regexp.MustCompile(`(?:couldn't get version/kind; json parse error: )?json: cannot unmarshal (\w+) into Go value of type .*`)
+	goFieldInError = regexp.MustCompile(`json: cannot unmarshal (\w+) into Go struct field \w+\.([\w.-]+) of type (\S+)`)
+)
+
+// kubeconfigError says of a kubeconfig what is wrong in its own words, and what
+// shows more.
+func kubeconfigError(err error) error {
+	text := goTypeInError.ReplaceAllString(err.Error(), "not a kubeconfig: $1 where an object is wanted")
+	if m := goFieldInError.FindStringSubmatch(text); m != nil {
+		text = strings.Replace(text, m[0], fmt.Sprintf("%s: %s where %s is wanted", m[2], m[1], goType(m[3])), 1)
+	}
+	switch {
+	case strings.Contains(text, "context was not found"), clientcmd.IsContextNotFound(err), strings.HasPrefix(text, "context "):
+		text += `; "kubectl config get-contexts" lists those that are there`
+	case text != err.Error():
+		text += `; "kubectl config view" shows what is read`
+	}
+	return &toldError{text: text, err: err}
+}
+
+// A toldError is an error in other words.
+type toldError struct {
+	text string
+	err  error
+}
+
+func (e *toldError) Error() string { return e.text }
+func (e *toldError) Unwrap() error { return e.err }

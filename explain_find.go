@@ -50,7 +50,11 @@ func findTarget(host *hostfs.FS, given, runtime string) (*target, error) {
 		// No file is a configuration too, but only where there is a containerd.
 		t := targetAt(config.DefaultConfigPath, "")
 		if t.program = t.Program(host); t.program == "" || runtime == config.CRIO {
-			return nil, errors.New("no configuration found: looked at " + strings.Join(knownConfigs(runtime), ", ") + "; name the file")
+			advice := "name the file"
+			if !host.IsDir("/etc") {
+				advice = "there is no /etc, so that --root may not be the node's root; name the file"
+			}
+			return nil, errors.New("no configuration found: looked at " + strings.Join(knownConfigs(runtime), ", ") + "; " + advice)
 		}
 		t.given = false
 		return t, nil

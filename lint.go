@@ -231,8 +231,9 @@ func (l *linter) readCluster(ctx context.Context, state *webhook.State) error {
 		return err
 	}
 	if l.namespace, _, err = l.cluster.ToRawKubeConfigLoader().Namespace(); err != nil {
-		return fmt.Errorf("kubeconfig: %w", err)
+		return fmt.Errorf("kubeconfig: %w", kubeconfigError(err))
 	}
+	defer progress(l.cmd.ErrOrStderr(), "reading %s", cfg.Host)()
 	return readCluster(ctx, cfg, l.scheme, state, l.note)
 }
 

@@ -68,6 +68,7 @@ var commands = []func() *cobra.Command{
 	newMigrateCommand,
 	newSelftestCommand,
 	newVersionCommand,
+	newManCommand,
 }
 
 func newRootCommand() *cobra.Command {
@@ -77,8 +78,15 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+	})
 	for _, newCommand := range commands {
 		root.AddCommand(newCommand())
+	}
+	completeFlags(root)
+	if isPlugin(os.Args[0]) {
+		asPlugin(root)
 	}
 	return root
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -91,6 +92,9 @@ func (o *nodeOptions) check() error {
 
 // openRoot opens a folder as the root of a host. Its Name is absolute.
 func openRoot(name string) (*os.Root, error) {
+	if name == "" {
+		return nil, errors.New("it is empty: name the folder that is the node's root")
+	}
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return nil, err

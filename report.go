@@ -2,15 +2,20 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/runtimegate/runtimegate/config"
@@ -101,6 +106,9 @@ func (o *reportOptions) run(cmd *cobra.Command) error {
 	if printer != nil {
 		return printer.PrintObj(report, cmd.OutOrStdout())
 	}
+	if err := o.checkNode(cmd.Context(), cmd.ErrOrStderr()); err != nil {
+		return err
+	}
 	c, err := o.client()
 	if err != nil {
 		return err
@@ -122,6 +130,24 @@ func (o *reportOptions) client() (client.Client, error) {
 		restConfig.Timeout = cmp.Or(restConfig.Timeout, clusterTimeout)
 	}
 	return inventory.NewClient(restConfig)
+}
+
+// checkNode tells of a name that no Node has: the report will be removed again.
+// Who may not read Nodes, as the agents may not, is told nothing.
+func (o *reportOptions) checkNode(ctx context.Context, stderr io.Writer) error {
+	cfg, err := clusterConfig(o.cluster)
+	if err != nil {
+		return err
+	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, clusterTimeout)
+	nodes, err := coreclient.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	if _, err := nodes.Nodes().Get(ctx, o.node, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		fmt.Fprintf(stderr, "note: there is no Node %q in %s: unless it comes, the report is removed again; \"kubectl get nodes\" lists those that --node may name\n", o.node, cfg.Host)
+	}
+	return nil
 }
 
 // printer returns what -o asks for, nil for no -o.

@@ -11,9 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets the scripts run this very program as "runtimegate".
+// TestMain lets the scripts run this very program, as it is and as a plugin.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"runtimegate": main})
+	testscript.Main(m, map[string]func(){"runtimegate": main, pluginName: main})
 }
 
 // TestScripts plays the sessions in testdata/script: each is a command line

@@ -37,12 +37,12 @@ func newSelftestCommand() *cobra.Command {
 		Long:  selftestLong,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			defer progress(cmd.ErrOrStderr(), "waiting for runtimegate to answer")()
 			return oneLine(selftest(cmd.Context(), cmd.OutOrStdout(), cluster, timeout))
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(cluster.KubeConfig, "kubeconfig", "", "path of a kubeconfig; without it $KUBECONFIG, ~/.kube/config, or the cluster this runs in")
-	flags.StringVar(cluster.Context, "context", "", "context of the kubeconfig to use")
+	cluster.AddFlags(flags)
 	flags.DurationVar(&timeout, "timeout", timeout, "how long to wait for runtimegate: it may only just have started")
 	return cmd
 }

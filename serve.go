@@ -142,7 +142,7 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	restConfig, err := o.cluster.ToRESTConfig()
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return fmt.Errorf("read kubeconfig: %w", kubeconfigError(err))
 	}
 	// The client's own limit of 5 requests a second would turn denials into
 	// warnings under load, since a class is read live before each. The API server

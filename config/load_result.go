@@ -26,7 +26,7 @@ type Result struct {
 	Findings []Finding
 
 	// settings are what the CRI plugins have that is not as by default, by path; usual
-	// are the defaults.
+	// are the defaults. Only an upgrade asks for them.
 	settings, usual map[string]any
 }
 
@@ -35,8 +35,14 @@ type Result struct {
 // refuses to read (hostfs.ErrRefused). What the runtime itself would refuse is
 // an answer and not an error.
 func Load(host *hostfs.FS, opt Options) (*Result, error) {
+	r, _, err := load(host, opt)
+	return r, err
+}
+
+// load is Load; the loader has more to say of what was loaded.
+func load(host *hostfs.FS, opt Options) (*Result, *loader, error) {
 	if !path.IsAbs(opt.Path) {
-		return nil, fmt.Errorf("config file %q: want an absolute path", opt.Path)
+		return nil, nil, fmt.Errorf("config file %q: want an absolute path", opt.Path)
 	}
 	r := &Result{Runtime: opt.Runtime}
 	if note := opt.Runtime.note(); note != "" {
@@ -44,7 +50,7 @@ func Load(host *hostfs.FS, opt Options) (*Result, error) {
 	}
 	l := &loader{fs: host, opt: opt, rt: opt.Runtime}
 	if err := l.answer(r); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	passed := l.passedOver()
 	for _, f := range append(slices.Clone(l.files), passed...) {
@@ -53,8 +59,7 @@ func Load(host *hostfs.FS, opt Options) (*Result, error) {
 	r.Files = l.files
 	r.Handlers = l.fates(r, passed)
 	r.Findings = l.findings(r, passed)
-	r.settings, r.usual = l.settings()
-	return r, nil
+	return r, l, nil
 }
 
 // answer fills in what dump and daemon say.

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -144,21 +145,29 @@ func belowOf(path []string, v *unstable.Node, depth int) (paths [][]string) {
 }
 
 // lengthOf returns how much of a text is the statement that it starts with: the
-// fewest lines that are TOML; -1 when there are none.
+// fewest lines that are TOML; -1 when there are none. What follows it are comments
+// and empty lines, with which it stays TOML.
 func lengthOf(s *statement, text string) int {
-	end := 0
-	for end < len(text) {
-		n := strings.IndexByte(text[end:], '\n')
-		if n < 0 {
-			end = len(text)
-		} else {
-			end += n + 1
+	var ends []int
+	for line := range strings.Lines(text) {
+		end := len(line)
+		if len(ends) > 0 {
+			end += ends[len(ends)-1]
 		}
-		if s.header || toml.Unmarshal([]byte(text[:end]), &map[string]any{}) == nil {
-			return end
-		}
+		ends = append(ends, end)
 	}
-	return -1
+	if len(ends) == 0 {
+		return -1
+	}
+	isWhole := func(i int) bool { return toml.Unmarshal([]byte(text[:ends[i]]), &map[string]any{}) == nil }
+	if s.header || isWhole(0) {
+		return ends[0]
+	}
+	i := sort.Search(len(ends), isWhole)
+	if i == len(ends) {
+		return -1
+	}
+	return ends[i]
 }
 
 // rekey writes the statement with another key; parts that stay keep their text.

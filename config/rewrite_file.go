@@ -46,8 +46,8 @@ type rewriter struct {
 }
 
 // rewrite returns the text of a file as the target version has it, the same text
-// where nothing is to be done. main is the file that always says its version
-// when needed is set. An error says why it can't be edited safely.
+// where nothing is to be done. With main the file says its version even if nothing
+// else of it changes. An error says why it can't be edited safely.
 func rewrite(from, to Runtime, data []byte, main bool, importOf func(string) string) ([]byte, error) {
 	d, err := readDraft(data)
 	if err != nil {
@@ -78,12 +78,17 @@ func rewrite(from, to Runtime, data []byte, main bool, importOf func(string) str
 	if old {
 		r.chooseDefault()
 	}
+	if to.class() == classA && !r.changed {
+		return data, nil
+	}
 	text := r.text()
 	if at == nil && old && (main || r.changed) {
 		text = fmt.Sprintf("version = %d%s", newestKept, d.eol) + text
 	}
 	return []byte(text), nil
 }
+
+func pathKey(path []string) string { return strings.Join(path, pathSep) }
 
 // version is what the file says of its version, and where.
 func (d *draft) version() (int, *statement, error) {
@@ -116,6 +121,13 @@ func (r *rewriter) split() {
 // place decides for each table where it belongs: with its keys, when these all
 // belong in one.
 func (r *rewriter) place() error {
+	// Tables that are there anyway.
+	claimed := set{}
+	for _, p := range r.parts {
+		if p.header != nil {
+			claimed[pathKey(r.move(p.header.path))] = true
+		}
+	}
 	for _, p := range r.parts {
 		if p.header == nil {
 			continue
@@ -125,8 +137,9 @@ func (r *rewriter) place() error {
 		if err != nil {
 			return err
 		}
-		if _, ok := r.criPath(p.header.path); ok && len(parents) == 1 && !r.claimed(parents[0]) {
+		if _, ok := r.criPath(p.header.path); ok && len(parents) == 1 && !claimed[pathKey(parents[0])] {
 			p.table = parents[0]
+			claimed[pathKey(p.table)] = true
 		}
 		p.drop = len(parents) == 0 && r.gone(p.table)
 	}
@@ -151,13 +164,6 @@ func (r *rewriter) parents(p *part) (parents [][]string, err error) {
 		}
 	}
 	return parents, nil
-}
-
-// claimed tells whether a table of the file belongs at that path anyway.
-func (r *rewriter) claimed(table []string) bool {
-	return slices.ContainsFunc(r.parts, func(p *part) bool {
-		return p.header != nil && (slices.Equal(p.table, table) || slices.Equal(r.move(p.header.path), table))
-	})
 }
 
 // leaveOut tells whether a key is of no use to the target and says nothing.
@@ -241,7 +247,7 @@ func (r *rewriter) add(p *part, table []string, comments, text string) {
 			return
 		}
 	}
-	key := strings.Join(table, "\x00")
+	key := pathKey(table)
 	b := r.added[key]
 	if b == nil {
 		b = &block{table: table}

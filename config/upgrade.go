@@ -55,10 +55,10 @@ func NewUpgrade(host *hostfs.FS, opt Options, to Runtime) (*Upgrade, error) {
 	target.Runtime = to
 	u := &Upgrade{}
 	var err error
-	if u.Before, err = Load(host, opt); err != nil {
+	if u.Before, err = loadSettings(host, opt); err != nil {
 		return nil, err
 	}
-	if u.Unmended, err = Load(host, target); err != nil {
+	if u.Unmended, err = loadSettings(host, target); err != nil {
 		return nil, err
 	}
 	if err := u.edit(host, opt, to); err != nil {
@@ -68,12 +68,22 @@ func NewUpgrade(host *hostfs.FS, opt Options, to Runtime) (*Upgrade, error) {
 	for _, f := range u.Files {
 		contents[f.Real] = f.New
 	}
-	if u.Mended, err = Load(host.With(contents), target); err != nil {
+	if u.Mended, err = loadSettings(host.With(contents), target); err != nil {
 		return nil, err
 	}
 	u.Losses = changes(u.Before, u.Unmended)
 	u.Left = changes(u.Before, u.Mended)
 	return u, nil
+}
+
+// loadSettings is Load, with the settings.
+func loadSettings(host *hostfs.FS, opt Options) (*Result, error) {
+	r, l, err := load(host, opt)
+	if err != nil {
+		return nil, err
+	}
+	r.settings, r.usual = l.settings()
+	return r, nil
 }
 
 // edit makes the new contents of the files.
@@ -95,27 +105,40 @@ func (u *Upgrade) edit(host *hostfs.FS, opt Options, to Runtime) error {
 		}
 		u.Files = append(u.Files, UpgradedFile{Path: file.Path, Real: real, Old: data, New: data})
 	}
+	newer := &loader{opt: opt, rt: to}
+	importOf := func(file string) func(pattern string) string {
+		return func(pattern string) string { return u.importOf(newer, file, pattern) }
+	}
 	for i := range u.Files {
-		u.Files[i].rewrite(opt, to, false)
+		u.Files[i].rewrite(opt.Runtime, to, false, importOf(u.Files[i].Path))
 	}
 	if len(u.Files) > 0 && slices.ContainsFunc(u.Files, func(f UpgradedFile) bool { return f.Changed() }) {
 		// The main file says the version then.
-		u.Files[0].rewrite(opt, to, true)
+		u.Files[0].rewrite(opt.Runtime, to, true, importOf(u.Files[0].Path))
 	}
 	return nil
 }
 
-// rewrite brings one file to the target's version.
-func (f *UpgradedFile) rewrite(opt Options, to Runtime, main bool) {
-	f.New, f.Problem = f.Old, ""
-	older := &loader{opt: opt, rt: opt.Runtime}
-	newer := &loader{opt: opt, rt: to}
-	text, err := rewrite(opt.Runtime, to, f.Old, main, func(pattern string) string {
-		if was := older.importPath(f.Path, pattern); was != newer.importPath(f.Path, pattern) {
-			return was
+// importOf is what to write for an import of a file: where the newer version
+// would look elsewhere for what the older one has found, its path.
+func (u *Upgrade) importOf(newer *loader, file, pattern string) string {
+	for _, f := range u.Before.Files {
+		if f.Path != file {
+			continue
 		}
-		return pattern
-	})
+		for _, i := range f.Imports {
+			if i.Pattern == pattern && len(i.Matched) > 0 && newer.importPath(file, pattern) != i.Path {
+				return i.Path
+			}
+		}
+	}
+	return pattern
+}
+
+// rewrite brings one file to the target's version.
+func (f *UpgradedFile) rewrite(from, to Runtime, main bool, importOf func(pattern string) string) {
+	f.New, f.Problem = f.Old, ""
+	text, err := rewrite(from, to, f.Old, main, importOf)
 	if err == nil {
 		err = checkKept(f.Old, text)
 	}

@@ -45,6 +45,22 @@ func TestUpgradeTruthTrees(t *testing.T) {
 	}
 }
 
+// TestUpgradeOtherVersions holds what must hold for other pairs of versions.
+func TestUpgradeOtherVersions(t *testing.T) {
+	cases, err := os.ReadDir("testdata/truth/cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pair := range [][2]string{{"1.6.20", "1.7.27"}, {"1.6.36", "2.0.5"}, {"1.7.10", "2.2.9"}, {"2.1.4", "2.3.4"}} {
+		t.Run(pair[0]+" to "+pair[1], func(t *testing.T) {
+			for _, entry := range cases {
+				host := hostOf(t, filepath.Join("testdata/truth/cases", entry.Name()), truthDir)
+				checkUpgrade(t, entry.Name(), host, mustUpgrade(t, host, pair[0], pair[1]))
+			}
+		})
+	}
+}
+
 func mustUpgrade(t *testing.T, host *hostfs.FS, from, to string) *Upgrade {
 	t.Helper()
 	u, err := NewUpgrade(host, Options{Runtime: mustRuntime(t, from), Path: truthDir + "/config.toml"}, mustRuntime(t, to))
@@ -80,7 +96,8 @@ func checkUpgrade(t *testing.T, name string, host *hostfs.FS, u *Upgrade) {
 	for _, f := range u.Files {
 		contents[f.Real] = f.New
 	}
-	again := mustUpgrade(t, host.With(contents), "2.4.2", "2.4.2")
+	to := u.Mended.Runtime.Version
+	again := mustUpgrade(t, host.With(contents), to, to)
 	if len(again.Losses) > 0 {
 		t.Errorf("%s: it loses by itself: %v", name, again.Losses)
 	}
@@ -211,7 +228,8 @@ func FuzzRewrite(f *testing.F) {
 	to, _ := ParseRuntime("2.4.2")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file := UpgradedFile{Path: "/config.toml", Old: data}
-		file.rewrite(Options{Runtime: from, Path: "/config.toml"}, to, true)
+		same := func(pattern string) string { return pattern }
+		file.rewrite(from, to, true, same)
 		if file.Problem != "" {
 			if !bytes.Equal(file.Old, file.New) {
 				t.Errorf("changed in spite of %s", file.Problem)
@@ -219,7 +237,7 @@ func FuzzRewrite(f *testing.F) {
 			return
 		}
 		again := UpgradedFile{Path: "/config.toml", Old: file.New}
-		again.rewrite(Options{Runtime: to, Path: "/config.toml"}, to, true)
+		again.rewrite(to, to, true, same)
 		if again.Problem != "" || again.Changed() {
 			t.Errorf("%q became %q, and that: %s %q", data, file.New, again.Problem, again.New)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -37,9 +38,16 @@ func TestUpgradeWithContainerd(t *testing.T) {
 	for _, entry := range cases {
 		asked[entry.Name()] = readTree(t, filepath.Join(recorded, entry.Name()))
 	}
-	for i := range uint64(*trees) {
+	for i := range uint64(*trees / 4) { // a tree takes two programs
 		asked[fmt.Sprintf("seed %d", *seed+i)] = Generate(*seed+i, true)
 	}
+	// What many have: all that 1.7 writes out when it is asked for its defaults.
+	written, err := exec.Command(older, "config", "default").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const defaults = "defaults of 1.7"
+	asked[defaults] = Tree{Files: map[string]string{"config.toml": string(written)}}
 	names := slices.Sorted(maps.Keys(asked))
 	var next, losing, failures atomic.Int64
 	var wg sync.WaitGroup
@@ -55,6 +63,9 @@ func TestUpgradeWithContainerd(t *testing.T) {
 				if diff != "" {
 					failures.Add(1)
 					t.Errorf("%s: %s\n%s", names[i], diff, asked[names[i]])
+				}
+				if names[i] == defaults && (u == nil || len(u.Left) > 0 || !u.Files[0].Changed()) {
+					t.Errorf("%s: it is not all mended, or not changed: %+v", names[i], u)
 				}
 				if u != nil && slices.ContainsFunc(u.Left, config.Change.Loss) {
 					losing.Add(1)

@@ -47,7 +47,10 @@ func ReasonOf(err error) Reason {
 	return ""
 }
 
-var errNoSocket = errors.New("is no socket")
+var (
+	errNoSocket = errors.New("is no socket")
+	errNoGRPC   = errors.New("answers, but speaks no gRPC")
+)
 
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -67,7 +70,7 @@ func (e *Error) advice() string {
 	switch {
 	case errors.Is(e.Err, fs.ErrNotExist):
 		return ": the runtime is down, or listens elsewhere"
-	case errors.Is(e.Err, errNoSocket):
+	case errors.Is(e.Err, errNoSocket), errors.Is(e.Err, errNoGRPC):
 		return ": name the runtime's socket"
 	case errors.Is(e.Err, fs.ErrPermission):
 		return ": run as root"
@@ -118,6 +121,9 @@ func (c *client) explain(err error) *Error {
 		return unreachable(c.socket, fmt.Errorf("no answer within %s", timeout))
 	case c.ctx.Err() != nil:
 		return &Error{Socket: c.socket, Err: c.ctx.Err()}
+	case said.Code() == codes.Unavailable && strings.Contains(said.Message(), "server preface"):
+		// Something accepts connections and then says what is no HTTP/2, or nothing.
+		return unreachable(c.socket, errNoGRPC)
 	// "server is not initialized yet" is Unknown in containerd 1.x, Unavailable
 	// in 2.x (instrumented_service.go).
 	case said.Code() == codes.Unavailable, strings.Contains(said.Message(), "not initialized yet"):

@@ -1,0 +1,312 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestHelp: help of every command is an answer: exit code 0, on stdout.
+func TestHelp(t *testing.T) {
+	for _, newCommand := range commands {
+		name := newCommand().Name()
+		for _, flag := range []string{"-h", "--help"} {
+			stdout, stderr, err := runCommand(t, name, flag)
+			if err != nil || stderr != "" || !strings.Contains(stdout, "Usage:\n  runtimegate "+name) {
+				t.Errorf("%s %s: error %v, stderr %q, stdout %q", name, flag, err, stderr, stdout)
+			}
+		}
+	}
+}
+
+// notRun are examples that need what a test has not, and why.
+var notRun = map[string]string{
+	"serve":    "it serves until it is ended, and needs a cluster",
+	"report":   "needs a running runtime",
+	"selftest": "needs a cluster",
+}
+
+var hostArguments = regexp.MustCompile(`--root /host\b`)
+
+// TestExamples runs the command lines of all help texts, in a folder that has
+// what they name. What stands before a pipe is made up.
+func TestExamples(t *testing.T) {
+	dir := exampleFolder(t)
+	t.Chdir(dir)
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "nowhere"))
+	for _, newCommand := range commands {
+		cmd := newCommand()
+		for _, line := range exampleLines(cmd.Example) {
+			args := strings.Fields(line[strings.Index(line, "runtimegate ")+len("runtimegate "):])
+			if i := slices.Index(args, ">"); i >= 0 {
+				args = args[:i]
+			}
+			checkExample(t, line, args)
+			if why, ok := notRun[cmd.Name()]; ok {
+				t.Logf("not run: %s: %s", line, why)
+				continue
+			}
+			args = strings.Fields(hostArguments.ReplaceAllString(strings.Join(args, " "), "--root host"))
+			if cmd.Name() == "migrate" && !slices.Contains(args, "--root") {
+				// Nothing of the machine that tests is written.
+				root := "host"
+				if slices.Contains(args, "--write") {
+					root = "written"
+				}
+				args = append(args, "--root", root, "--from", "1.7.27")
+			}
+			runExample(t, line, args)
+		}
+	}
+}
+
+// checkExample: the command is there and takes the flags and arguments.
+func checkExample(t *testing.T, line string, args []string) {
+	t.Helper()
+	cmd, rest, err := newRootCommand().Find(args)
+	if err != nil {
+		t.Errorf("%s: %v", line, err)
+		return
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		t.Errorf("%s: %v", line, err)
+	} else if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
+		t.Errorf("%s: %v", line, err)
+	}
+}
+
+// runExample: an example that can be run here answers, or says that it has no
+// cluster or no runtime.
+func runExample(t *testing.T, line string, args []string) {
+	t.Helper()
+	root := newRootCommand()
+	var stdout, stderr bytes.Buffer
+	root.SetArgs(args)
+	root.SetOut(&stdout)
+	root.SetErr(&stderr)
+	if strings.Contains(line, "|") {
+		manifest, err := os.ReadFile("deploy/pod.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		root.SetIn(bytes.NewReader(manifest))
+	}
+	err := root.Execute()
+	if err == nil {
+		return
+	}
+	absent := []string{
+		"no cluster is configured", "containerd is not on the PATH", "the rules depend on the runtime's version",
+		"no configuration found", "CRI socket ", "exit code 1",
+	}
+	if !slices.ContainsFunc(absent, func(s string) bool { return strings.Contains(err.Error(), s) }) {
+		t.Errorf("%s: %v\n%s", line, err, stderr.String())
+	}
+}
+
+// exampleLines are the command lines of a text, without comments, each in one.
+func exampleLines(text string) (lines []string) {
+	text = strings.ReplaceAll(text, "\\\n", " ")
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.Contains(line, "runtimegate ") && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// exampleFolder has what the examples name.
+func exampleFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	dump, err := os.ReadFile("e2e/dumps/nvidia-only-containerd-2.4.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	class := "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: nvidia}\nhandler: nvidia\n"
+	for name, content := range map[string]string{
+		"deploy/pod.yaml":                             "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {runtimeClassName: nvidia}\n",
+		"cluster.yaml":                                "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n---\n" + class,
+		"runtimeclasses/a.yaml":                       class,
+		"node-a.toml":                                 string(dump),
+		"host/etc/containerd/config.toml":             "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n",
+		"written/etc/containerd/config.toml":          "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n",
+		"host/etc/containerd/conf.d/zz-registry.toml": "version = 2\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		mustWrite(t, path, content)
+	}
+	return dir
+}
+
+func TestManPages(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
+	if _, _, err := runCommand(t, "man", dir); err != nil {
+		t.Fatal(err)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, newCommand := range commands {
+		cmd := newCommand()
+		page, err := os.ReadFile(filepath.Join(dir, "runtimegate-"+cmd.Name()+".1"))
+		if cmd.Hidden {
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !bytes.Contains(page, []byte("Nov 2023")) || bytes.Contains(page, []byte(home+"/")) {
+			t.Errorf("%s: not of the date asked for, or with paths of this machine:\n%s", cmd.Name(), page)
+		}
+	}
+}
+
+// TestKrewManifest: krew needs these fields, and the Makefile builds what the
+// manifest lists.
+func TestKrewManifest(t *testing.T) {
+	content, err := os.ReadFile(".krew.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+		Spec struct {
+			Version          string `json:"version"`
+			Homepage         string `json:"homepage"`
+			ShortDescription string `json:"shortDescription"`
+			Description      string `json:"description"`
+			Caveats          string `json:"caveats"`
+			Platforms        []struct {
+				Selector struct {
+					MatchLabels map[string]string `json:"matchLabels"`
+				} `json:"selector"`
+				URI    string `json:"uri"`
+				SHA256 string `json:"sha256"`
+				Bin    string `json:"bin"`
+			} `json:"platforms"`
+		} `json:"spec"`
+	}
+	if err := yaml.UnmarshalStrict(content, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	spec := manifest.Spec
+	if manifest.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || manifest.Kind != "Plugin" || "kubectl-"+manifest.Metadata.Name != pluginName {
+		t.Errorf("not the plugin's manifest: %+v", manifest)
+	}
+	if spec.Version != "@VERSION@" || spec.Homepage == "" || spec.Description == "" || spec.ShortDescription == "" || len(spec.ShortDescription) > 50 {
+		t.Errorf("spec lacks something, or its shortDescription is longer than 50: %+v", spec)
+	}
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var platforms []string
+	for _, p := range spec.Platforms {
+		goos, arch := p.Selector.MatchLabels["os"], p.Selector.MatchLabels["arch"]
+		platforms = append(platforms, goos+"/"+arch)
+		if want := projectURI + "/releases/download/@VERSION@/kubectl-runtimegate_" + goos + "_" + arch + ".tar.gz"; p.URI != want {
+			t.Errorf("uri %s, want %s", p.URI, want)
+		}
+		if want := "@SHA256_" + strings.ToUpper(goos+"_"+arch) + "@"; p.SHA256 != want {
+			t.Errorf("sha256 %s, want %s: the release fills it in", p.SHA256, want)
+		}
+		if p.Bin != pluginName {
+			t.Errorf("bin %s, want %s", p.Bin, pluginName)
+		}
+	}
+	if line := "PLUGIN_PLATFORMS := " + strings.Join(platforms, " ") + "\n"; len(platforms) == 0 || !bytes.Contains(makefile, []byte(line)) {
+		t.Errorf("the Makefile does not build %v", platforms)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var quiet bytes.Buffer
+	progress(&quiet, "waiting")()
+	if quiet.Len() > 0 {
+		t.Errorf("said %q to what is no terminal", quiet.String())
+	}
+	read, write := io.Pipe()
+	done := showProgress(write, "reading the cluster", time.Millisecond)
+	line := make([]byte, 64)
+	n, err := read.Read(line)
+	if err != nil || !strings.HasPrefix(string(line[:n]), "\r\x1b[Kreading the cluster, for ") {
+		t.Errorf("said %q, %v", line[:n], err)
+	}
+	rest := make(chan string)
+	go func() {
+		all, _ := io.ReadAll(read)
+		rest <- string(all)
+	}()
+	done()
+	done()
+	write.Close()
+	if said := <-rest; !strings.HasSuffix(said, "\r\x1b[K") {
+		t.Errorf("left %q on the terminal", said)
+	}
+}
+
+// TestNoGRPC: a socket of something else is told apart from a runtime that is
+// down.
+func TestNoGRPC(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s.sock")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			conn.Close()
+		}
+	}()
+	_, _, err = runCommand(t, "crosscheck", "--require", "a", "--cri", socket)
+	if want := "CRI socket " + socket + ": answers, but speaks no gRPC: name the runtime's socket"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// TestReportOfNoNode: a wrong name is told; the Node may still come.
+func TestReportOfNoNode(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			(&lintServer{}).ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.Copy(w, r.Body)
+	}))
+	defer server.Close()
+	stdout, stderr, err := runCommand(t, "report", "--once", "--dump", "e2e/dumps/nvidia-only-containerd-2.4.toml", "--node", "nosuch", "--kubeconfig", kubeconfig(t, server.URL))
+	want := `note: there is no Node "nosuch" in ` + server.URL + `: unless it comes, the report is removed again; "kubectl get nodes" lists those that --node may name` + "\n"
+	if err != nil || !strings.HasSuffix(stderr, want) || stdout != "noderuntime.runtimegate.io/nosuch published\n" {
+		t.Errorf("error %v, stdout %q, stderr %q, want %q", err, stdout, stderr, want)
+	}
+}

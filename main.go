@@ -58,6 +58,6 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newServeCommand(), newReportCommand(), newCrosscheckCommand(), newExplainCommand(), newLintCommand(), newWhyCommand(), newSelftestCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), newReportCommand(), newCrosscheckCommand(), newExplainCommand(), newLintCommand(), newWhyCommand(), newStatusCommand(), newSelftestCommand(), newVersionCommand())
 	return root
 }

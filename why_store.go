@@ -25,6 +25,7 @@ var storeKinds = append(slices.Clone(webhook.WorkloadKinds), corev1.SchemeGroupV
 // An objectStore has the objects of storeKinds: a cluster, or a snapshot of one.
 type objectStore interface {
 	get(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (client.Object, error)
+	// each shows the objects of a namespace, "" for all of them.
 	each(ctx context.Context, kind schema.GroupVersionKind, namespace string, visit func(client.Object)) error
 }
 
@@ -61,7 +62,7 @@ func (s snapshotStore) get(_ context.Context, kind schema.GroupVersionKind, name
 
 func (s snapshotStore) each(_ context.Context, kind schema.GroupVersionKind, namespace string, visit func(client.Object)) error {
 	for i := range s {
-		if s[i].kind == kind && s[i].GetNamespace() == namespace {
+		if s[i].kind == kind && (namespace == "" || s[i].GetNamespace() == namespace) {
 			visit(s[i].Object)
 		}
 	}

@@ -31,6 +31,7 @@ type State struct {
 	reports    map[string]*v1alpha1.NodeRuntime
 	classes    map[string]*nodev1.RuntimeClass
 	policies   map[string]*Policy
+	written    map[string]*v1alpha1.RuntimePolicy // those of policies
 	namespaces map[string]labels.Set
 }
 
@@ -43,6 +44,7 @@ func NewState(o Options) *State {
 		reports:    map[string]*v1alpha1.NodeRuntime{},
 		classes:    map[string]*nodev1.RuntimeClass{},
 		policies:   map[string]*Policy{},
+		written:    map[string]*v1alpha1.RuntimePolicy{},
 		namespaces: map[string]labels.Set{},
 	}
 }
@@ -72,7 +74,7 @@ func (s *State) Apply(object runtime.Object) error {
 		if err != nil {
 			return err
 		}
-		s.policies[object.Name] = policy
+		s.policies[object.Name], s.written[object.Name] = policy, object
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ type Node struct {
 	Freshness inventory.Freshness
 
 	fleet *Fleet
+	alone *inventory.Index
 }
 
 // New makes the Fleet of some nodes at the time now.
@@ -66,12 +67,14 @@ func (f *Fleet) Node(name string) *Node {
 
 // index is an Index of this node alone.
 func (n *Node) index() *inventory.Index {
-	x := inventory.NewIndex(n.fleet.options)
-	x.SetNode(n.Object)
-	if n.Report != nil {
-		x.SetReport(n.Report)
+	if n.alone == nil {
+		n.alone = inventory.NewIndex(n.fleet.options)
+		n.alone.SetNode(n.Object)
+		if n.Report != nil {
+			n.alone.SetReport(n.Report)
+		}
 	}
-	return x
+	return n.alone
 }
 
 // States says what is known of handlers on the node; "" is the default one.

@@ -309,3 +309,20 @@ func upper(text string) string {
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
 }
+
+// advise adds what is worth knowing, and nothing wrong by itself.
+func (a *asker) advise() {
+	if a.chain.Ask.Handler != dockerHandler || a.chain.ClassName == dockerHandler {
+		return
+	}
+	for _, g := range a.groups {
+		if g.Loaded == fleet.Yes && strings.HasPrefix(g.Runtime, "docker") {
+			a.plan(remedy.Step{Phase: remedy.Look, Do: fmt.Sprintf("Handler %q is Docker's default runtime, whatever RuntimeClass %q is called. Newer cri-dockerd takes the names of Docker's runtimes as handlers: use one of those if another runtime is meant.", dockerHandler, a.chain.ClassName),
+				On: g.Sample().String(), Run: []string{"docker info --format '{{.Runtimes}} {{.DefaultRuntime}}'"}})
+			return
+		}
+	}
+}
+
+// dockerHandler is the handler that cri-dockerd takes for Docker's default runtime.
+const dockerHandler = "docker"

@@ -3,6 +3,7 @@ package why
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -60,6 +61,7 @@ func Ask(ctx context.Context, gate *webhook.Gate, nodes *fleet.Fleet, q Question
 		a.mendByEvents()
 	}
 	a.sumUpEvents()
+	a.advise()
 	a.answer.Steps = remedy.Plan(a.plans...)
 	return a.answer
 }
@@ -156,7 +158,11 @@ func (a *asker) fine() string {
 		where = "that the class selects"
 	}
 	if ask.Handler == "" {
-		return fmt.Sprintf("the default handler of each node: nothing is known to be wrong with it on %s %s", all(ask.Candidates()), where)
+		text := fmt.Sprintf("the default handler of each node: nothing is known to be wrong with it on %s %s", all(ask.Candidates()), where)
+		if len(ask.Standards) > 1 {
+			text += "; it is not the same on all: " + strings.Join(ask.Standards, ", ")
+		}
+		return text
 	}
 	return fmt.Sprintf("handler %q is loaded on %s %s", ask.Handler, all(ask.Candidates()), where)
 }

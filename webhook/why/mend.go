@@ -141,13 +141,20 @@ func (a *asker) elsewhere() bool {
 	return true
 }
 
-// mendPartial is for nodes of which some have the handler.
+// mendPartial is for nodes of which some have the handler. Nodes that are to be
+// mended need not be kept out.
 func (a *asker) mendPartial() {
-	a.narrow(a.chain.Ask.Coverage)
+	lacking, mended := 0, 0
 	for _, g := range a.groups {
 		if g.Place == fleet.Candidate && g.Loaded == fleet.No {
-			a.mendFindings(g)
+			lacking++
+			if a.mendFindings(g) {
+				mended++
+			}
 		}
+	}
+	if lacking == 0 || mended < lacking {
+		a.narrow(a.chain.Ask.Coverage)
 	}
 	a.mendSilent()
 }

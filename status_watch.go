@@ -47,7 +47,7 @@ func (o *statusOptions) follow(ctx context.Context, cmd *cobra.Command, view *cl
 	if err != nil {
 		return err
 	}
-	screen := wantsColour(cmd.OutOrStdout())
+	screen := isTerminal(cmd.OutOrStdout())
 	var before []byte
 	for {
 		view.state = webhook.NewState(gate)
@@ -78,7 +78,7 @@ func (o *statusOptions) show(out *bytes.Buffer, cmd *cobra.Command, s *status, n
 	s.At = now.UTC()
 	if screen {
 		out.WriteString("\x1b[H\x1b[2J")
-		p := &printer{colour: true}
+		p := &printer{colour: wantsColour(cmd.OutOrStdout())}
 		if o.output == "text" || o.output == "wide" {
 			p.status(s, o.output == "wide")
 			out.Write(p.Bytes())

@@ -142,6 +142,9 @@ func eventsOf(ctx context.Context, store objectStore, object client.Object, kind
 	if kind != "Pod" {
 		for _, made := range makers {
 			err := store.each(ctx, kindNamed(made), namespace, func(o client.Object) {
+				if pod, ok := o.(*corev1.Pod); ok && why.IsUp(pod) {
+					return // what kept it once does so no more
+				}
 				for _, owner := range o.GetOwnerReferences() {
 					if family[owner.Kind+"/"+owner.Name] {
 						family[made+"/"+o.GetName()] = true

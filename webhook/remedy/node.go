@@ -32,7 +32,12 @@ func ForSilence(why inventory.Freshness, nodes inventory.Nodes) []Step {
 		return []Step{
 			{Phase: Look, Do: fmt.Sprintf("Wait until the node has settled (--node-settle) and its installers are done: %s.", s.on()), Run: []string{"kubectl get nruntime " + s.first() + " --watch"}},
 		}
-	case inventory.Fresh, inventory.Kubelet:
+	case inventory.Kubelet:
+		return []Step{
+			{Phase: Mend, Do: fmt.Sprintf("There is no report of %s, only the list of its kubelet: see that the reporter runs there.", s.on()), Run: []string{pods}},
+			again,
+		}
+	case inventory.Fresh:
 		return []Step{
 			{Phase: Look, Do: fmt.Sprintf("What is known of %s is not sure for this handler: ask its running runtime.", s.on()), Run: []string{"kubectl get nruntime " + s.first() + " -o yaml"}},
 		}

@@ -245,6 +245,9 @@ func (a *asker) mendFindings(g *fleet.Group) bool {
 // mendByEvents plans what the Events ask for, where the inventory knows of nothing.
 func (a *asker) mendByEvents() {
 	for i, m := range a.meanings {
+		if isJudged(m.Cause) {
+			continue
+		}
 		s := remedy.Site{Handler: a.chain.Ask.Handler}
 		if m.Handler != "" {
 			s.Handler = m.Handler
@@ -270,8 +273,6 @@ func byEvent(m *kubeletevents.Meaning, s remedy.Site, message string) []remedy.S
 	case kubeletevents.ShimMissing, kubeletevents.BinaryMissing:
 		s.Missing = []v1alpha1.Program{{Path: m.Program, State: v1alpha1.ProgramNotFound}}
 		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingBroken}, s)
-	case kubeletevents.Denied:
-		return nil // what was denied then is told by what is judged now
 	case kubeletevents.RuntimeDown:
 		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingRuntimeUnreachable}, s)
 	}

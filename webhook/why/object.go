@@ -57,10 +57,13 @@ func Ask(ctx context.Context, gate *webhook.Gate, nodes *fleet.Fleet, q Question
 	for i := range a.verdict.Findings {
 		a.mend(ctx, &a.verdict.Findings[i])
 	}
-	if a.sumUp(); a.answer.Outcome != Wrong || len(a.plans) == 0 {
-		a.mendByEvents()
+	a.sumUp()
+	if !a.isUp() {
+		if a.answer.Outcome != Wrong || len(a.plans) == 0 {
+			a.mendByEvents()
+		}
+		a.sumUpEvents()
 	}
-	a.sumUpEvents()
 	a.advise()
 	a.answer.Steps = remedy.Plan(a.plans...)
 	return a.answer
@@ -117,6 +120,17 @@ func (a *asker) tellGroups() {
 	}
 }
 
+// IsUp says whether a Pod has come up, so that no Event of it tells what keeps it.
+func IsUp(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodSucceeded
+}
+
+// isUp is IsUp of the object, if that is a Pod.
+func (a *asker) isUp() bool {
+	pod, ok := a.Object.(*corev1.Pod)
+	return ok && IsUp(pod)
+}
+
 // sumUp decides on the outcome.
 func (a *asker) sumUp() {
 	outcome, summary := Fine, a.fine()
@@ -132,16 +146,28 @@ func (a *asker) sumUp() {
 			outcome, summary = Wrong, f.Detail
 		}
 	}
+	if outcome != Fine && a.isUp() {
+		summary = "it runs; made anew: " + summary
+	}
 	a.answer.Outcome, a.answer.Summary = outcome, summary
 }
 
 // sumUpEvents lets Events count where nothing else is known to be wrong.
 func (a *asker) sumUpEvents() {
-	if a.answer.Outcome == Wrong || len(a.answer.Events) == 0 {
+	if a.answer.Outcome == Wrong {
 		return
 	}
-	e := a.answer.Events[0]
-	a.answer.Outcome, a.answer.Summary = Wrong, fmt.Sprintf("%s: %s", e.On, e.Meaning)
+	for i, e := range a.answer.Events {
+		if !isJudged(a.meanings[i].Cause) {
+			a.answer.Outcome, a.answer.Summary = Wrong, fmt.Sprintf("%s: %s", e.On, e.Meaning)
+			return
+		}
+	}
+}
+
+// isJudged says whether the verdict of now says what an Event said then.
+func isJudged(cause kubeletevents.Cause) bool {
+	return cause == kubeletevents.Denied || cause == kubeletevents.ClassNotFound || cause == kubeletevents.ClassConflict
 }
 
 // isDoubt says whether a finding is that something is not known.

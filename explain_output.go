@@ -73,9 +73,12 @@ func untag(n *yaml.Node) {
 
 // wantsColour tells whether w is a terminal of someone who has not said no
 // (https://no-color.org).
-func wantsColour(w io.Writer) bool {
+func wantsColour(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
+
+// isTerminal tells whether w is a terminal that obeys more than line breaks.
+func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // The colours, as ANSI sequences.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/runtimegate/runtimegate/webhook"
@@ -260,18 +261,25 @@ func (l *linter) readSnapshot(_ context.Context, state *webhook.State) error {
 // readSnapshot applies to a state all that a snapshot holds. With any part of it
 // unread a verdict might be wrong, so that the first error is the end.
 func readSnapshot(in io.Reader, name string, scheme *runtime.Scheme, state *webhook.State, note func(string, ...any)) error {
+	_, err := readSnapshotWith(in, name, scheme, stateKinds, state, note)
+	return err
+}
+
+// readSnapshotWith is readSnapshot for a command that wants objects of more kinds,
+// which it returns.
+func readSnapshotWith(in io.Reader, name string, scheme *runtime.Scheme, kinds []schema.GroupVersionKind, state *webhook.State, note func(string, ...any)) ([]readObject, error) {
 	var faults []error
-	reader := &objectReader{scheme: scheme, kinds: stateKinds, fault: func(err error) { faults = append(faults, err) }}
+	reader := &objectReader{scheme: scheme, kinds: kinds, fault: func(err error) { faults = append(faults, err) }}
 	if err := reader.readFrom(in, name, maxSnapshotBytes, "a snapshot"); err != nil {
-		return err
+		return nil, err
 	}
 	switch {
 	case len(faults) > 1:
-		return fmt.Errorf("%w (and %s more)", faults[0], countOf(len(faults)-1, "error"))
+		return nil, fmt.Errorf("%w (and %s more)", faults[0], countOf(len(faults)-1, "error"))
 	case len(faults) == 1:
-		return faults[0]
+		return nil, faults[0]
 	case len(reader.objects) == 0 && (reader.seen > 0 || reader.emptyLists == 0):
-		return fmt.Errorf("%s: holds no Node, NodeRuntime, RuntimeClass, RuntimePolicy or Namespace, so it is not read as a snapshot", name)
+		return nil, fmt.Errorf("%s: holds no Node, NodeRuntime, RuntimeClass, RuntimePolicy or Namespace, so it is not read as a snapshot", name)
 	}
 	for i := range reader.objects {
 		if err := state.Apply(reader.objects[i].Object); err != nil {
@@ -281,7 +289,7 @@ func readSnapshot(in io.Reader, name string, scheme *runtime.Scheme, state *webh
 	if state.NodeCount() == 0 {
 		note("%s holds no Node", name)
 	}
-	return nil
+	return reader.objects, nil
 }
 
 // judge judges all that asks for a handler.

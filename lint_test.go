@@ -53,7 +53,8 @@ func (s *lintServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":"no %s"}`, reason, code, r.URL.Path)
 		return
 	}
-	version := strings.TrimPrefix(strings.TrimPrefix(filepath.Dir(r.URL.Path), "/apis/"), "/api/")
+	dir, _, _ := strings.Cut(filepath.Dir(r.URL.Path), "/namespaces/")
+	version := strings.TrimPrefix(strings.TrimPrefix(dir, "/apis/"), "/api/")
 	page := len(r.URL.Query().Get("continue"))
 	list := map[string]any{"apiVersion": version, "kind": listKinds[r.URL.Path], "items": objects[min(page, len(objects)):min(page+1, len(objects))]}
 	if page+1 < len(objects) {

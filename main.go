@@ -66,6 +66,8 @@ var commands = []func() *cobra.Command{
 	newExplainCommand,
 	newLintCommand,
 	newMigrateCommand,
+	newWhyCommand,
+	newStatusCommand,
 	newSelftestCommand,
 	newVersionCommand,
 	newManCommand,

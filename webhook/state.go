@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/runtimegate/runtimegate/inventory"
+	"github.com/runtimegate/runtimegate/inventory/fleet"
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
 )
 
@@ -26,9 +27,11 @@ type State struct {
 
 	options    Options
 	index      *inventory.Index
-	renewed    map[string]time.Time
+	nodes      map[string]*corev1.Node
+	reports    map[string]*v1alpha1.NodeRuntime
 	classes    map[string]*nodev1.RuntimeClass
 	policies   map[string]*Policy
+	written    map[string]*v1alpha1.RuntimePolicy // those of policies
 	namespaces map[string]labels.Set
 }
 
@@ -37,9 +40,11 @@ func NewState(o Options) *State {
 	return &State{
 		options:    o,
 		index:      inventory.NewIndex(o.Inventory),
-		renewed:    map[string]time.Time{},
+		nodes:      map[string]*corev1.Node{},
+		reports:    map[string]*v1alpha1.NodeRuntime{},
 		classes:    map[string]*nodev1.RuntimeClass{},
 		policies:   map[string]*Policy{},
+		written:    map[string]*v1alpha1.RuntimePolicy{},
 		namespaces: map[string]labels.Set{},
 	}
 }
@@ -52,9 +57,12 @@ func (s *State) Apply(object runtime.Object) error {
 	switch object := object.(type) {
 	case *corev1.Node:
 		s.index.SetNode(object)
+		kept := inventory.StripNode(object)
+		kept.Status.NodeInfo.ContainerRuntimeVersion = object.Status.NodeInfo.ContainerRuntimeVersion
+		s.nodes[object.Name] = kept
 	case *v1alpha1.NodeRuntime:
 		s.index.SetReport(object)
-		s.renewed[object.Name] = object.Spec.RenewedAt.Time
+		s.reports[object.Name] = object
 	case *nodev1.RuntimeClass:
 		s.classes[object.Name] = object
 	case *corev1.Namespace:
@@ -66,7 +74,7 @@ func (s *State) Apply(object runtime.Object) error {
 		if err != nil {
 			return err
 		}
-		s.policies[object.Name] = policy
+		s.policies[object.Name], s.written[object.Name] = policy, object
 	}
 	return nil
 }
@@ -95,12 +103,21 @@ func (s *State) ClassCount() int { return len(s.classes) }
 // StaleReports returns how many NodeRuntimes are too old to count at the time
 // now, and how many there are.
 func (s *State) StaleReports(now time.Time) (stale, all int) {
-	for _, renewed := range s.renewed {
-		if now.Sub(renewed) > s.options.Inventory.StaleAfter {
+	for _, report := range s.reports {
+		if now.Sub(report.Spec.RenewedAt.Time) > s.options.Inventory.StaleAfter {
 			stale++
 		}
 	}
-	return stale, len(s.renewed)
+	return stale, len(s.reports)
+}
+
+// Fleet returns the nodes, each by itself, as they are known at the time now.
+func (s *State) Fleet(now time.Time) *fleet.Fleet {
+	members := make([]fleet.Member, 0, len(s.nodes))
+	for name, node := range s.nodes {
+		members = append(members, fleet.Member{Object: node, Report: s.reports[name]})
+	}
+	return fleet.New(members, s.options.Inventory, now)
 }
 
 // Gate returns a Gate that judges by the state as it is, at the time now. Apply

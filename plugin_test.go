@@ -283,6 +283,7 @@ func TestNoGRPC(t *testing.T) {
 			if err != nil {
 				return
 			}
+			conn.Read(make([]byte, 64)) // the client's preface
 			io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
 			conn.Close()
 		}

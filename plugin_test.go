@@ -283,9 +283,8 @@ func TestNoGRPC(t *testing.T) {
 			if err != nil {
 				return
 			}
-			conn.Read(make([]byte, 64)) // the client's preface
 			io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
-			conn.Close()
+			go io.Copy(io.Discard, conn) // the client hangs up
 		}
 	}()
 	_, _, err = runCommand(t, "crosscheck", "--require", "a", "--cri", socket)

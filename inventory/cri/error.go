@@ -50,6 +50,7 @@ func ReasonOf(err error) Reason {
 var (
 	errNoSocket = errors.New("is no socket")
 	errNoGRPC   = errors.New("answers, but speaks no gRPC")
+	errHangsUp  = errors.New("takes a connection and closes it")
 )
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -72,6 +73,8 @@ func (e *Error) advice() string {
 		return ": the runtime is down, or listens elsewhere"
 	case errors.Is(e.Err, errNoSocket), errors.Is(e.Err, errNoGRPC):
 		return ": name the runtime's socket"
+	case errors.Is(e.Err, errHangsUp):
+		return ": the runtime is on its way down, or this is not its socket"
 	case errors.Is(e.Err, fs.ErrPermission):
 		return ": run as root"
 	case errors.Is(e.Err, syscall.ECONNREFUSED):
@@ -124,6 +127,8 @@ func (c *client) explain(err error) *Error {
 	case said.Code() == codes.Unavailable && strings.Contains(said.Message(), "server preface"):
 		// Something accepts connections and then says what is no HTTP/2, or nothing.
 		return unreachable(c.socket, errNoGRPC)
+	case said.Code() == codes.Unavailable && (strings.Contains(said.Message(), "client preface") || strings.Contains(said.Message(), "broken pipe")):
+		return unreachable(c.socket, errHangsUp)
 	// "server is not initialized yet" is Unknown in containerd 1.x, Unavailable
 	// in 2.x (instrumented_service.go).
 	case said.Code() == codes.Unavailable, strings.Contains(said.Message(), "not initialized yet"):

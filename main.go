@@ -42,16 +42,7 @@ func main() {
 func run(args []string) int {
 	root := newRootCommand()
 	root.SetArgs(args)
-	err := root.Execute()
-	if err == nil {
-		return 0
-	}
-	code := 2
-	var exit *exitError
-	if errors.As(err, &exit) {
-		code = exit.code
-		err = exit.err
-	}
+	code, err := exitCode(root.Execute())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 	}
@@ -91,4 +82,17 @@ func newRootCommand() *cobra.Command {
 		asPlugin(root)
 	}
 	return root
+}
+
+// exitCode is that of a command which ended with err, and what is to be told of
+// it.
+func exitCode(err error) (code int, tell error) {
+	var exit *exitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &exit):
+		return exit.code, exit.err
+	}
+	return 2, err
 }

@@ -73,7 +73,10 @@ func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, t
 		ruleless = tellRuleless(namespace, err)
 	}
 	var class *nodev1.RuntimeClass
-	pod = &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: *pod.Spec.DeepCopy()}
+	pod = &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
+	if template {
+		pod.Spec = *pod.Spec.DeepCopy() // for MergeClass
+	}
 	if name := pod.Spec.RuntimeClassName; name != nil && *name != "" {
 		found, err := find(ctx, *name)
 		if err != nil {
@@ -109,11 +112,14 @@ func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, t
 
 func (g *Gate) ask(pod *corev1.Pod, ask Ask) PodAsk {
 	now := g.Now()
-	return PodAsk{
+	asked := PodAsk{
 		Ask:      ask,
 		Coverage: g.Index.Coverage(inventory.PlacementOf(pod), ask.Handler, inventory.FeaturesOf(&pod.Spec), now),
-		Known:    g.Index.Loaded(now),
 	}
+	if len(asked.conditions()) > 0 {
+		asked.Known = g.Index.Loaded(now) // for a hint
+	}
+	return asked
 }
 
 // RuntimeClass judges a RuntimeClass.
@@ -198,7 +204,7 @@ func leniency(pod *corev1.Pod) Leniency {
 	if _, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]; ok {
 		return Mirror
 	}
-	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "DaemonSet" && strings.HasPrefix(owner.APIVersion, "apps/") {
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.Kind == "DaemonSet" && strings.HasPrefix(owner.APIVersion, "apps/") {
 		return OfDaemonSet
 	}
 	// The two built-in priority classes (scheduling.k8s.io, since 1.11).

@@ -92,7 +92,7 @@ func (c *Cluster) LaunchReplica(name, kubeconfig string, args ...string) (*Gate,
 
 // newGate finds addresses for a gate.
 func (c *Cluster) newGate() (*Gate, error) {
-	ports, err := freePorts(3)
+	ports, err := FreePorts(3)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (g *Gate) launch(name, kubeconfig string, args []string) (err error) {
 	if g.cluster.Scope != ScopeHandlers {
 		flags = append(flags, "--pods-scope="+string(g.cluster.Scope))
 	}
-	g.Process, err = g.cluster.background(name, exec.Command(g.cluster.program("runtimegate"), append(flags, args...)...))
+	g.Process, err = g.cluster.Background(name, exec.Command(g.cluster.program("runtimegate"), append(flags, args...)...))
 	return err
 }
 
@@ -161,13 +161,13 @@ func (g *Gate) waitAsked(ctx context.Context) error {
 	})
 }
 
-// givenPorts are the ports that freePorts has given away: their servers may not
+// givenPorts are the ports that FreePorts has given away: their servers may not
 // listen yet.
 var givenPorts sync.Map
 
-// freePorts finds free loopback ports below those that the kernel gives to
+// FreePorts finds free loopback ports below those that the kernel gives to
 // outgoing connections, so that none of these takes one before its server does.
-func freePorts(n int) ([]string, error) {
+func FreePorts(n int) ([]string, error) {
 	var ports []string
 	for range 100 {
 		address := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))
@@ -189,5 +189,5 @@ func freePorts(n int) ([]string, error) {
 // StartReporter starts the agent that reports a node.
 func (c *Cluster) StartReporter(node string, args ...string) (*Process, error) {
 	args = append([]string{"report", "--kubeconfig=" + c.Kubeconfig(), "--node=" + node, "--log-format=text"}, args...)
-	return c.background("reporter", exec.Command(c.program("runtimegate"), args...))
+	return c.Background("reporter", exec.Command(c.program("runtimegate"), args...))
 }

@@ -54,6 +54,7 @@ verify: lint ## Check that go.mod and generated files are up to date, and lint
 	cd e2e && go mod tidy -diff
 	cd e2e/promtool && go mod tidy -diff
 	cd e2e/peers && go mod tidy -diff
+	cd e2e/peers/gatekeeper && go mod tidy -diff
 	@if go list -deps . | grep '^k8s.io/kubernetes/'; then \
 	  echo "runtimegate depends on k8s.io/kubernetes: that is for e2e only" >&2; exit 1; fi
 	@generated=$$(mktemp -d) && trap 'rm -rf "$$generated"' EXIT && \
@@ -122,7 +123,8 @@ promtool:
 # minutes to build.
 .PHONY: peers
 peers:
-	cd e2e/peers && go build -ldflags='-s -w' -o ../../$(BIN)/peers/ ./floor ./noop ./psa ./gatekeeper
+	cd e2e/peers && go build -ldflags='-s -w' -o ../../$(BIN)/peers/ ./floor ./noop ./psa
+	cd e2e/peers/gatekeeper && go build -ldflags='-s -w' -o ../../../$(BIN)/peers/ .
 
 .PHONY: tools
 tools:

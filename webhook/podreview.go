@@ -56,9 +56,12 @@ type podReview struct {
 			Groups   unread `json:"groups"`
 			Extra    unread `json:"extra"`
 		} `json:"userInfo"`
-		DryRun  bool     `json:"dryRun"`
-		Object  podParts `json:"object"`
-		Options unread   `json:"options"`
+		DryRun          bool     `json:"dryRun"`
+		Object          podParts `json:"object"`
+		Resource        unread   `json:"resource"`
+		RequestKind     unread   `json:"requestKind"`
+		RequestResource unread   `json:"requestResource"`
+		Options         unread   `json:"options"`
 	} `json:"request"`
 }
 

@@ -3,7 +3,6 @@ module github.com/runtimegate/runtimegate
 go 1.26.0
 
 require (
-	github.com/go-json-experiment/json v1.27.2
 	github.com/pelletier/go-toml v1.9.5
 	github.com/spf13/cobra v1.10.2
 	google.golang.org/grpc v1.84.0

@@ -109,6 +109,9 @@ func dropWhatSaysNothing(spec *corev1.PodSpec) {
 	if spec.SecurityContext != nil && spec.SecurityContext.SupplementalGroupsPolicy == nil {
 		spec.SecurityContext = nil
 	}
+	if a := spec.Affinity; a != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		spec.Affinity = nil
+	}
 	if spec.Resources != nil && len(spec.Resources.Requests)+len(spec.Resources.Limits) == 0 {
 		spec.Resources = nil
 	}
@@ -154,16 +157,16 @@ func TestPodDecoding(t *testing.T) {
 		"an annotation with escapes":          {reviewOf(`{"metadata":{"annotations":{"kubernetes.io\/config.mirror":"m"}}}`), false},
 		"an annotation in capitals":           {reviewOf(`{"metadata":{"annotations":{"KUBERNETES.IO/config.mirror":"m"}}}`), true},
 		"empty lists":                         {pod(`{"tolerations":[],"containers":[],"nodeSelector":{},"overhead":{},"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}}}}`), true},
-		"names in capitals":                   {reviewOf(`{"Metadata":{"GENERATENAME":"a"},"SPEC":{"RuntimeClassname":"gpu","containerſ":[{"Resources":{"LIMITS":{"cpu":"1"}}}]}}`), true},
+		"names in capitals":                   {reviewOf(`{"Metadata":{"GENERATENAME":"a"},"SPEC":{"RuntimeClassname":"gpu","containerſ":[{"Resources":{"LIMITS":{"cpu":"1"}}}]}}`), false},
 		"names with delimiters":               {reviewOf(`{"spec":{"runtime_class_name":"gpu","node-name":"n"}}`), true},
-		"names with escapes":                  {reviewOf(`{"sp\u0065c":{"runtimeClassName":"g\u0070u\u00fc"}}`), true},
+		"names with escapes":                  {reviewOf(`{"sp\u0065c":{"runtimeClassName":"g\u0070u\u00fc"}}`), false},
 		"a name twice":                        {reviewOf(`{"spec":{"nodeName":"a","nodeName":"b"}}`), false},
 		"a name twice, in capitals":           {reviewOf(`{"spec":{"nodeName":"a"},"Spec":{"runtimeClassName":"b"}}`), false},
-		"a label twice":                       {reviewOf(`{"spec":{"nodeSelector":{"a":"1","a":"2"}}}`), false},
-		"an annotation twice":                 {reviewOf(`{"metadata":{"annotations":{"kubernetes.io/config.mirror":"1","kubernetes.io/config.mirror":"2"}}}`), false},
-		"a name twice where nothing is read":  {reviewOf(`{"status":{"phase":"a","phase":"b"}}`), false},
-		"bytes that are not UTF-8":            {pod("{\"nodeName\":\"a\xff\"}"), false},
-		"half a surrogate":                    {pod(`{"nodeName":"\ud800"}`), false},
+		"a label twice":                       {reviewOf(`{"spec":{"nodeSelector":{"a":"1","a":"2"}}}`), true},
+		"an annotation twice":                 {reviewOf(`{"metadata":{"annotations":{"kubernetes.io/config.mirror":"1","kubernetes.io/config.mirror":"2"}}}`), true},
+		"a name twice where nothing is read":  {reviewOf(`{"status":{"phase":"a","phase":"b"}}`), true},
+		"bytes that are not UTF-8":            {pod("{\"nodeName\":\"a\xff\"}"), true},
+		"half a surrogate":                    {pod(`{"nodeName":"\ud800"}`), true},
 		"quantities as numbers":               {pod(`{"overhead":{"cpu":1,"memory":1.5e3,"a/b":-1},"containers":[{"resources":{"requests":{"cpu":0.1}}}]}`), true},
 		"a quantity that is none":             {pod(`{"overhead":{"cpu":"much"}}`), false},
 		"a quantity that is an object":        {pod(`{"overhead":{"cpu":{}}}`), false},
@@ -188,6 +191,16 @@ func TestPodDecoding(t *testing.T) {
 		"no request":                          {`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, true},
 		"a field of the future":               {with(`"hostUsers"`, `"handlerOfTomorrow":{"a":[1]},"hostUsers"`), true},
 		"an empty recursiveReadOnly":          {pod(`{"containers":[{"volumeMounts":[{"recursiveReadOnly":""},{"recursiveReadOnly":null},{"recursiveReadOnly":"IfPossible"}]}]}`), true},
+		"no name where one has to be":         {pod(`{"overhead":{null:1}}`), false},
+		"a comma too much":                    {pod(`{"containers":[{},]}`), false},
+		"a comma too little":                  {pod(`{"containers":[{}{}]}`), false},
+		"a number that is none":               {reviewOf(`{"status":{"a":01}}`), false},
+		"a literal that is none":              {reviewOf(`{"status":{"a":nul}}`), false},
+		"an escape that is none":              {reviewOf(`{"status":{"a":"\x"}}`), false},
+		"a line break in a text":              {reviewOf("{\"status\":\"a\nb\"}"), false},
+		"an escape at the end":                {`{"kind":"\`, false},
+		"numbers of all kinds":                {reviewOf(`{"status":[0,-1,1.5e-7,true,false,null,"\u00e9\n"]}`), true},
+		"a name in other letters, not read":   {reviewOf(`{"KIND":"Pod","Status":{}}`), true},
 		"mounts that are none":                {pod(`{"containers":[{"volumeMounts":{}}]}`), false},
 		"annotations that are none":           {reviewOf(`{"metadata":{"annotations":[]}}`), false},
 		"an affinity that requires nothing":   {pod(`{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}}}`), true},

@@ -27,9 +27,7 @@ func requestsOf(pod *corev1.Pod, options resourcehelper.PodResourcesOptions) []r
 	if pod.Spec.Resources != nil && pod.Spec.Overhead != nil {
 		// PodRequests adds the overhead to the Pod's own requests in place when
 		// they are written like 0.5Gi: they hold a pointer (component-helpers 0.37).
-		own := *pod
-		own.Spec.Resources = pod.Spec.Resources.DeepCopy()
-		pod = &own
+		pod = pod.DeepCopy()
 	}
 	var requests []request
 	for name, quantity := range resourcehelper.PodRequests(pod, options) {

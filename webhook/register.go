@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -65,7 +66,13 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) (judge *Gate,
 	if err != nil {
 		return nil, nil, err
 	}
-	synced := func() bool { return nodesSynced() && policiesSynced() && classesSynced() && namespacesSynced() }
+	var known atomic.Bool // from then on for good, so that no request asks again
+	synced := func() bool {
+		if !known.Load() && nodesSynced() && policiesSynced() && classesSynced() && namespacesSynced() {
+			known.Store(true)
+		}
+		return known.Load()
+	}
 	if err := mgr.AddReadyzCheck("inventory", func(*http.Request) error {
 		if !synced() {
 			return errors.New("the nodes and policies are not known yet")

@@ -14,7 +14,7 @@ API := ./inventory/v1alpha1
 CRDS := charts/runtimegate/crds
 # Not cmd/cluster, cmd/kubelet and schedulerdiff: vet and staticcheck would read all of
 # Kubernetes for them, which takes 6 minutes.
-E2E_LINTED := ./build ./harness ./session ./chart ./containerd ./soak ./scale ./configdiff ./image ./cmd/build ./cmd/demo ./cmd/image ./cmd/pause .
+E2E_LINTED := ./build ./harness ./session ./chart ./containerd ./soak ./scale ./configdiff ./image ./bench ./cmd/bench ./cmd/build ./cmd/demo ./cmd/image ./cmd/pause .
 
 .PHONY: help
 help: ## List the targets
@@ -29,7 +29,7 @@ test: containerds promtool verify ## Run all checks and tests
 	go test ./...
 	cd e2e/promtool && go test .
 	$(BIN)/promtool test rules e2e/promtool/alerts.test.yaml
-	cd e2e && go test ./build ./harness ./session ./chart ./image
+	cd e2e && go test ./build ./harness ./session ./chart ./image ./bench
 	cd e2e && go test -vet=off -v -count=1 ./schedulerdiff
 	cd e2e && go test -v -count=1 ./configdiff -run='TestLoadAgreesWithContainerd$$|TestUpgradeWithContainerd$$' -args -bin='$(CURDIR)/$(BIN)' -containerd=1.7,2.4 -trees=100
 	cd e2e && go test -v -count=1 ./containerd
@@ -84,6 +84,8 @@ verify: lint ## Check that go.mod and generated files are up to date, and lint
 	go mod tidy -diff
 	cd e2e && go mod tidy -diff
 	cd e2e/promtool && go mod tidy -diff
+	cd e2e/peers && go mod tidy -diff
+	cd e2e/peers/gatekeeper && go mod tidy -diff
 	@if go list -deps . | grep '^k8s.io/kubernetes/'; then \
 	  echo "runtimegate depends on k8s.io/kubernetes: that is for e2e only" >&2; exit 1; fi
 	@generated=$$(mktemp -d) && trap 'rm -rf "$$generated"' EXIT && \
@@ -113,9 +115,17 @@ generate: tools ## Write the files that are generated from the API types and the
 	cd e2e && go test ./chart -run=TestDocs$$ -args -update
 
 .PHONY: bench
-bench: containerds ## Run the benchmarks; the last says what the agent of a node costs
-	go test -run='^$$' -bench=. -benchmem ./...
+bench: containerds programs peers ## Run the benchmarks; the last ones compare webhooks (ROUNDS=5 DURATION=2s; DOCUMENT=1 writes docs/performance.md)
+	go test -run='^$$' -bench=. -benchmem ./... | tee .cache/go.bench
 	cd e2e && go test -run='^$$' -bench=. ./containerd
+	$(MAKE) --no-print-directory bench-webhooks
+
+.PHONY: bench-webhooks
+bench-webhooks: programs peers
+	cd e2e && go run ./cmd/bench -rounds=$(or $(ROUNDS),5) -duration=$(or $(DURATION),2s) \
+	  -profile='$(CURDIR)/.cache/serve.pprof' \
+	  $(if $(wildcard .cache/go.bench),-benchmarks='$(CURDIR)/.cache/go.bench') $(if $(DOCUMENT),-document='$(CURDIR)/docs/performance.md')
+	go tool pprof -top -nodecount=25 .cache/serve.pprof 2>/dev/null
 
 .PHONY: clean
 clean: ## Remove what was built (the Go build cache stays)
@@ -139,6 +149,13 @@ containerds:
 .PHONY: promtool
 promtool:
 	cd e2e/promtool && go build -tags=remove_all_sd -ldflags='-s -w' -o ../../$(BIN)/ tool
+
+# What runtimegate is compared with: for make bench only, since Gatekeeper takes
+# minutes to build.
+.PHONY: peers
+peers:
+	cd e2e/peers && go build -ldflags='-s -w' -o ../../$(BIN)/peers/ ./floor ./noop ./psa
+	cd e2e/peers/gatekeeper && go build -ldflags='-s -w' -o ../../../$(BIN)/peers/ .
 
 .PHONY: tools
 tools:

@@ -1,6 +1,8 @@
 package inventory
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,9 +27,7 @@ func requestsOf(pod *corev1.Pod, options resourcehelper.PodResourcesOptions) []r
 	if pod.Spec.Resources != nil && pod.Spec.Overhead != nil {
 		// PodRequests adds the overhead to the Pod's own requests in place when
 		// they are written like 0.5Gi: they hold a pointer (component-helpers 0.37).
-		own := *pod
-		own.Spec.Resources = pod.Spec.Resources.DeepCopy()
-		pod = &own
+		pod = pod.DeepCopy()
 	}
 	all := onlyRequests(pod)
 	if all == nil {
@@ -105,33 +105,53 @@ func (p *Placement) fitsBare(r room) bool {
 // DefaultRequests does to a Pod's spec what the API server does to requests when
 // the Pod is created, but not to those of a template: limits stand for requests
 // that are absent (kubernetes 1.37, pkg/apis/core/v1/defaults.go, SetDefaults_Pod
-// and defaultPodRequests). The spec must be the caller's own.
+// and defaultPodRequests). What it changes below the spec it copies first.
 func DefaultRequests(spec *corev1.PodSpec) {
-	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range containers {
-			resources := &containers[i].Resources
-			resources.Requests = filled(resources.Requests, resources.Limits, func(corev1.ResourceName) bool { return true })
-		}
-	}
+	spec.InitContainers = withRequests(spec.InitContainers)
+	spec.Containers = withRequests(spec.Containers)
 	if spec.Resources == nil || len(spec.Resources.Limits) == 0 {
 		return
 	}
+	own := *spec.Resources
+	spec.Resources = &own
 	total := resourcehelper.AggregateContainerRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{})
-	spec.Resources.Requests = filled(spec.Resources.Requests, total, func(name corev1.ResourceName) bool {
+	own.Requests = filled(own.Requests, total, func(name corev1.ResourceName) bool {
 		return name == corev1.ResourceCPU || name == corev1.ResourceMemory
 	})
-	spec.Resources.Requests = filled(spec.Resources.Requests, spec.Resources.Limits, resourcehelper.IsSupportedPodLevelResource)
+	own.Requests = filled(own.Requests, own.Limits, resourcehelper.IsSupportedPodLevelResource)
+}
+
+// withRequests returns containers with a request for each of their limits: the
+// same ones, if they have them.
+func withRequests(containers []corev1.Container) []corev1.Container {
+	all := func(corev1.ResourceName) bool { return true }
+	copied := false
+	for i := range containers {
+		have := &containers[i].Resources
+		requests := filled(have.Requests, have.Limits, all)
+		if len(requests) == len(have.Requests) {
+			continue
+		}
+		if !copied {
+			containers, copied = slices.Clone(containers), true
+		}
+		containers[i].Resources.Requests = requests
+	}
+	return containers
 }
 
 // filled returns a list with what it lacks of another, of the names that are
-// wanted.
+// wanted: the same list, if it lacks none.
 func filled(list, other corev1.ResourceList, wanted func(corev1.ResourceName) bool) corev1.ResourceList {
+	copied := false
 	for name, quantity := range other {
 		if _, ok := list[name]; ok || !wanted(name) {
 			continue
 		}
-		if list == nil {
-			list = corev1.ResourceList{}
+		if !copied {
+			with := make(corev1.ResourceList, len(list)+len(other))
+			maps.Copy(with, list)
+			list, copied = with, true
 		}
 		list[name] = quantity
 	}

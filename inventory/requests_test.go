@@ -82,3 +82,30 @@ func TestPlacementOfLeavesThePodAlone(t *testing.T) {
 		t.Errorf("the Pod asks for %v now", pod.Spec.Resources.Requests)
 	}
 }
+
+// A spec that others read too may be given requests.
+func TestDefaultRequestsChangesNoShared(t *testing.T) {
+	shared := corev1.PodSpec{
+		Resources: &corev1.ResourceRequirements{Limits: quantities("cpu", "4", "memory", "4Gi")},
+		Containers: []corev1.Container{
+			{Resources: corev1.ResourceRequirements{Requests: quantities("cpu", "1"), Limits: quantities("cpu", "2", "memory", "1Gi")}},
+			{Resources: corev1.ResourceRequirements{Requests: quantities("cpu", "1"), Limits: quantities("cpu", "2")}},
+		},
+		InitContainers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: quantities("cpu", "0.5Gi")}}},
+	}
+	before, spec := shared.DeepCopy(), shared
+	DefaultRequests(&spec)
+	if !equality.Semantic.DeepEqual(&shared, before) {
+		t.Errorf("the spec is changed: %+v", shared)
+	}
+	for name, list := range map[string][2]corev1.ResourceList{
+		"a container":       {spec.Containers[0].Resources.Requests, quantities("cpu", "1", "memory", "1Gi")},
+		"a full container":  {spec.Containers[1].Resources.Requests, quantities("cpu", "1")},
+		"an init container": {spec.InitContainers[0].Resources.Requests, quantities("cpu", "0.5Gi")},
+		"the Pod":           {spec.Resources.Requests, quantities("cpu", "0.5Gi", "memory", "1Gi")},
+	} {
+		if !equality.Semantic.DeepEqual(list[0], list[1]) {
+			t.Errorf("requests of %s: %v, want %v", name, list[0], list[1])
+		}
+	}
+}

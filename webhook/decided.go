@@ -51,9 +51,19 @@ func each(names []string) string {
 // may get its name only after the webhooks (kubernetes 1.37): then it is what the
 // name will begin with, as of a ReplicaSet's Pods.
 func nameOf(req *admissionv1.AdmissionRequest) string {
-	var object metav1.PartialObjectMetadata
-	if req.Name == "" && json.Unmarshal(req.Object.Raw, &object) == nil && object.GenerateName != "" {
-		return object.GenerateName + "*"
+	if req.Name != "" {
+		return req.Name
 	}
-	return req.Name
+	object, ok := req.Object.Object.(metav1.Object)
+	if !ok {
+		partial := &metav1.PartialObjectMetadata{}
+		if json.Unmarshal(req.Object.Raw, partial) != nil {
+			return ""
+		}
+		object = partial
+	}
+	if object.GetGenerateName() == "" {
+		return ""
+	}
+	return object.GetGenerateName() + "*"
 }

@@ -73,7 +73,13 @@ func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, t
 		ruleless = tellRuleless(namespace, err)
 	}
 	var class *nodev1.RuntimeClass
-	pod = &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: *pod.Spec.DeepCopy()}
+	own := &corev1.Pod{}
+	if own.ObjectMeta = pod.ObjectMeta; template {
+		pod.Spec.DeepCopyInto(&own.Spec) // for MergeClass
+	} else {
+		own.Spec = pod.Spec
+	}
+	pod = own
 	if name := pod.Spec.RuntimeClassName; name != nil && *name != "" {
 		found, err := find(ctx, *name)
 		if err != nil {
@@ -91,15 +97,15 @@ func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, t
 		}
 	}
 	if class != nil && fault == nil {
-		facts.Asks = append(facts.Asks, g.ask(pod, askOf(class)))
+		g.ask(&facts, pod, askOf(class))
 	}
 	switch untrusted := pod.Annotations[UntrustedAnnotation] == "true"; {
 	case untrusted && class != nil && fault == nil:
 		fault = told(Rejected, "containerd refuses a Pod with a RuntimeClass (%q) and the annotation %s: leave one of them out", class.Name, UntrustedAnnotation)
 	case untrusted:
-		facts.Asks = append(facts.Asks, g.ask(pod, Ask{Handler: UntrustedHandler}))
+		g.ask(&facts, pod, Ask{Handler: UntrustedHandler})
 	case fault == nil && class == nil:
-		facts.Asks = append(facts.Asks, g.ask(pod, Ask{}))
+		g.ask(&facts, pod, Ask{})
 	}
 	verdict := JudgePod(facts)
 	verdict.add(fault)
@@ -107,12 +113,16 @@ func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, t
 	return verdict, class
 }
 
-func (g *Gate) ask(pod *corev1.Pod, ask Ask) PodAsk {
-	now := g.Now()
-	return PodAsk{
-		Ask:      ask,
-		Coverage: g.Index.Coverage(inventory.PlacementOf(pod), ask.Handler, inventory.FeaturesOf(&pod.Spec), now),
-		Known:    g.Index.Loaded(now),
+// ask adds an ask of a Pod to its facts. What is large is not copied: over HTTP/2
+// each request has a new stack, which takes time to grow.
+func (g *Gate) ask(facts *PodFacts, pod *corev1.Pod, ask Ask) {
+	placement, now := inventory.PlacementOf(pod), g.Now()
+	facts.Asks = append(facts.Asks, PodAsk{})
+	asked := &facts.Asks[len(facts.Asks)-1]
+	asked.Ask = ask
+	asked.Coverage = g.Index.Coverage(placement, ask.Handler, inventory.FeaturesOf(&pod.Spec), now)
+	if len(asked.conditions()) > 0 {
+		asked.Known = g.Index.Loaded(now) // for a hint
 	}
 }
 
@@ -198,7 +208,7 @@ func leniency(pod *corev1.Pod) Leniency {
 	if _, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]; ok {
 		return Mirror
 	}
-	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "DaemonSet" && strings.HasPrefix(owner.APIVersion, "apps/") {
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.Kind == "DaemonSet" && strings.HasPrefix(owner.APIVersion, "apps/") {
 		return OfDaemonSet
 	}
 	// The two built-in priority classes (scheduling.k8s.io, since 1.11).

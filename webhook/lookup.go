@@ -16,14 +16,23 @@ const lookupTimeout = 900 * time.Millisecond
 // A classFunc finds a RuntimeClass by name.
 type classFunc func(context.Context, string) (*nodev1.RuntimeClass, error)
 
-// classesOf finds RuntimeClasses with a reader, in lookupTimeout at most: a cache
-// waits for its first list for as long as that takes.
+// classesOf finds RuntimeClasses with a reader, in lookupTimeout at most.
 func classesOf(reader client.Reader) classFunc {
 	return func(ctx context.Context, name string) (*nodev1.RuntimeClass, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()
 		class := &nodev1.RuntimeClass{}
 		return class, reader.Get(ctx, client.ObjectKey{Name: name}, class)
+	}
+}
+
+// classesIn finds RuntimeClasses in a store.
+func classesIn(s *store[*nodev1.RuntimeClass]) classFunc {
+	return func(_ context.Context, name string) (*nodev1.RuntimeClass, error) {
+		if class, ok := s.get(name); ok {
+			return class, nil
+		}
+		return nil, apierrors.NewNotFound(nodev1.Resource("runtimeclasses"), name)
 	}
 }
 

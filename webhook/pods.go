@@ -24,9 +24,12 @@ func (r *PodReviewer) Review(ctx context.Context, req *admissionv1.AdmissionRequ
 	if err := wantKind(req, corev1.SchemeGroupVersion.WithKind("Pod")); err != nil {
 		return nil, err
 	}
-	pod := &corev1.Pod{}
-	if err := json.Unmarshal(req.Object.Raw, pod); err != nil {
-		return nil, fmt.Errorf("decode Pod %q in namespace %q: %w", req.Name, req.Namespace, err)
+	pod, ok := req.Object.Object.(*corev1.Pod) // decodePodReview
+	if !ok {
+		pod = &corev1.Pod{}
+		if err := json.Unmarshal(req.Object.Raw, pod); err != nil {
+			return nil, fmt.Errorf("decode Pod %q in namespace %q: %w", req.Name, req.Namespace, err)
+		}
 	}
 	verdict := r.Gate.Pod(ctx, req.Namespace, pod)
 	r.Decided(req, verdict)

@@ -9,10 +9,8 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,10 +26,11 @@ type policies struct {
 
 	mu     sync.RWMutex
 	byName map[string]*Policy
+	list   []*Policy // replaced whole
 }
 
-func newPolicies(log logr.Logger, cached, live client.Reader) *policies {
-	return &policies{log: log, namespaces: namespaceLabels(cached, live), byName: map[string]*Policy{}}
+func newPolicies(log logr.Logger, namespaces func(context.Context, string) (labels.Set, error)) *policies {
+	return &policies{log: log, namespaces: namespaces, byName: map[string]*Policy{}}
 }
 
 func (p *policies) set(object *v1alpha1.RuntimePolicy) {
@@ -44,19 +43,22 @@ func (p *policies) set(object *v1alpha1.RuntimePolicy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.byName[object.Name] = policy
+	p.list = slices.Collect(maps.Values(p.byName))
 }
 
 func (p *policies) remove(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.byName, name)
+	p.list = slices.Collect(maps.Values(p.byName))
 }
 
-// all returns all policies that are enforced, in no order.
+// all returns all policies that are enforced, in no order. The list must not be
+// changed.
 func (p *policies) all() []*Policy {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return slices.Collect(maps.Values(p.byName))
+	return p.list
 }
 
 // rules returns the rules of a namespace. Without policies nobody asks for the
@@ -75,30 +77,11 @@ func (p *policies) rules(ctx context.Context, namespace string) (Rules, error) {
 
 // watch follows the RuntimePolicies of a cache.
 func (p *policies) watch(ctx context.Context, objects cache.Cache) (synced func() bool, err error) {
-	informer, err := objects.GetInformer(ctx, &v1alpha1.RuntimePolicy{})
+	synced, err = follow(ctx, objects, &v1alpha1.RuntimePolicy{}, p.set, p.remove)
 	if err != nil {
 		return nil, fmt.Errorf("watch RuntimePolicies (are runtimegate's CRDs installed?): %w", err)
 	}
-	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { p.event(obj, p.set) },
-		UpdateFunc: func(_, obj any) { p.event(obj, p.set) },
-		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
-			}
-			p.event(obj, func(policy *v1alpha1.RuntimePolicy) { p.remove(policy.Name) })
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("watch RuntimePolicies: %w", err)
-	}
-	return registration.HasSynced, nil
-}
-
-func (p *policies) event(obj any, do func(*v1alpha1.RuntimePolicy)) {
-	if policy, ok := obj.(*v1alpha1.RuntimePolicy); ok {
-		do(policy)
-	}
+	return synced, nil
 }
 
 // namespaceObject is what is asked for of a namespace.
@@ -115,17 +98,17 @@ func namespaceList() *metav1.PartialObjectMetadataList {
 	return list
 }
 
-// namespaceLabels finds the labels of a namespace in the cache, and asks the
-// API server once for one that is not there.
-func namespaceLabels(cached, live client.Reader) func(context.Context, string) (labels.Set, error) {
+// namespaceLabels finds the labels of a namespace in a store, and asks the API
+// server once for one that is not there.
+func namespaceLabels(known *store[*metav1.PartialObjectMetadata], live client.Reader) func(context.Context, string) (labels.Set, error) {
 	return func(ctx context.Context, name string) (labels.Set, error) {
-		namespace := namespaceObject()
-		err := cached.Get(ctx, client.ObjectKey{Name: name}, namespace)
-		if apierrors.IsNotFound(err) {
-			ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-			defer cancel()
-			err = live.Get(ctx, client.ObjectKey{Name: name}, namespace)
+		if namespace, ok := known.get(name); ok {
+			return namespace.Labels, nil
 		}
+		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+		defer cancel()
+		namespace := namespaceObject()
+		err := live.Get(ctx, client.ObjectKey{Name: name}, namespace)
 		return namespace.Labels, err
 	}
 }

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
+	"sync/atomic"
 	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	nodev1 "k8s.io/api/node/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -51,21 +52,26 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) (judge *Gate,
 	if err != nil {
 		return nil, nil, err
 	}
-	rules := newPolicies(mgr.GetLogger().WithName("policies"), mgr.GetCache(), mgr.GetAPIReader())
+	classes, labelled := newStore[*nodev1.RuntimeClass](), newStore[*metav1.PartialObjectMetadata]()
+	classesSynced, err := follow(ctx, mgr.GetCache(), &nodev1.RuntimeClass{}, classes.set, classes.remove)
+	if err != nil {
+		return nil, nil, fmt.Errorf("watch RuntimeClasses: %w", err)
+	}
+	namespacesSynced, err := follow(ctx, mgr.GetCache(), namespaceObject(), labelled.set, labelled.remove)
+	if err != nil {
+		return nil, nil, fmt.Errorf("watch Namespaces: %w", err)
+	}
+	rules := newPolicies(mgr.GetLogger().WithName("policies"), namespaceLabels(labelled, mgr.GetAPIReader()))
 	policiesSynced, err := rules.watch(ctx, mgr.GetCache())
 	if err != nil {
 		return nil, nil, err
 	}
-	caches := []func() bool{nodesSynced, policiesSynced}
-	for _, kind := range []client.Object{&nodev1.RuntimeClass{}, namespaceObject()} {
-		informer, err := mgr.GetCache().GetInformer(ctx, kind)
-		if err != nil {
-			return nil, nil, fmt.Errorf("watch %T: %w", kind, err)
-		}
-		caches = append(caches, informer.HasSynced)
-	}
+	var known atomic.Bool // from then on for good, so that no request asks again
 	synced := func() bool {
-		return !slices.ContainsFunc(caches, func(is func() bool) bool { return !is() })
+		if !known.Load() && nodesSynced() && policiesSynced() && classesSynced() && namespacesSynced() {
+			known.Store(true)
+		}
+		return known.Load()
 	}
 	if err := mgr.AddReadyzCheck("inventory", func(*http.Request) error {
 		if !synced() {
@@ -78,7 +84,7 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) (judge *Gate,
 	live := classesOf(mgr.GetAPIReader())
 	gate := &Gate{
 		Index:        index,
-		Class:        orLive(classesOf(mgr.GetCache()), live),
+		Class:        orLive(classesIn(classes), live),
 		LiveClass:    live,
 		Classes:      classList(mgr.GetCache()),
 		Rules:        rules.rules,
@@ -92,21 +98,22 @@ func Register(ctx context.Context, mgr manager.Manager, o Options) (judge *Gate,
 	}
 	namespaces := namespacesOf(mgr.GetCache())
 	log := mgr.GetLogger().WithName("webhook")
-	serve := func(path, resource string, reviewer Reviewer) {
+	serve := func(path, resource string, reviewer Reviewer, decode func([]byte) *admissionv1.AdmissionReview) {
 		mgr.GetWebhookServer().Register(path, &reviewHandler{
 			reviewer: reviewer,
+			decode:   decode,
 			ready:    synced,
 			took:     seconds.WithLabelValues(resource),
 			log:      log.WithValues("path", path),
 		})
 	}
-	serve(PodsPath, "pods", &PodReviewer{Gate: gate, Decided: record("pods", log)})
-	serve(WorkloadsPath, "workloads", &WorkloadReviewer{Gate: gate, Decided: record("workloads", log)})
-	serve(ClassesPath, "runtimeclasses", &ClassReviewer{Gate: gate, Live: mgr.GetAPIReader(), Decided: record("runtimeclasses", log)})
+	serve(PodsPath, "pods", &PodReviewer{Gate: gate, Decided: record("pods", log)}, decodePodReview)
+	serve(WorkloadsPath, "workloads", &WorkloadReviewer{Gate: gate, Decided: record("workloads", log)}, nil)
+	serve(ClassesPath, "runtimeclasses", &ClassReviewer{Gate: gate, Live: mgr.GetAPIReader(), Decided: record("runtimeclasses", log)}, nil)
 	serve(PoliciesPath, "runtimepolicies", &PolicyReviewer{
 		Gate: gate, Policies: rules.all, Namespaces: namespaces, Live: mgr.GetAPIReader(), Scope: o.Scope, Exempt: o.Exempt,
 		Decided: record("runtimepolicies", log),
-	})
+	}, nil)
 	status := &policyStatus{client: mgr.GetClient(), namespaces: namespaces, scope: o.Scope, exempt: o.Exempt, maxAction: o.MaxAction}
 	if err := status.register(mgr); err != nil {
 		return nil, nil, err

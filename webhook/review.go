@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -22,6 +24,9 @@ import (
 // most, and a review holds the old and the new one.
 const maxReviewBytes = 7 << 20
 
+// reviewType is that of requests and answers.
+var reviewType = metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}
+
 // A Reviewer answers admission requests. An error means that it could not make
 // sense of the request.
 type Reviewer interface {
@@ -34,9 +39,12 @@ type Reviewer interface {
 // whatever that policy is.
 type reviewHandler struct {
 	reviewer Reviewer
-	ready    func() bool // false: the nodes are not known yet
-	took     prometheus.Observer
-	log      logr.Logger
+	// decode decodes a review in less time than encoding/json, or returns nil for
+	// one that is to be left to that. It may be nil itself.
+	decode func(body []byte) *admissionv1.AdmissionReview
+	ready  func() bool // false: the nodes are not known yet
+	took   prometheus.Observer
+	log    logr.Logger
 }
 
 var _ http.Handler = &reviewHandler{}
@@ -48,7 +56,7 @@ func (h *reviewHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "internal error; see the log of runtimegate", http.StatusInternalServerError)
 		}
 	}()
-	review, err := readReview(r)
+	review, err := h.read(r)
 	if err != nil {
 		h.refuse(w, err)
 		return
@@ -66,10 +74,55 @@ func (h *reviewHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	response.UID = review.Request.UID
-	answer := admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: response}
-	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(&answer); err != nil {
+	h.answer(w, response)
+}
+
+// jsonContent is the content type of an answer.
+var jsonContent = []string{"application/json"}
+
+func (h *reviewHandler) answer(w http.ResponseWriter, response *admissionv1.AdmissionResponse) {
+	buffer := getBuffer()
+	defer putBuffer(buffer)
+	if isPlain(response) {
+		buffer.WriteString(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"`)
+		buffer.WriteString(string(response.UID))
+		buffer.WriteString(`","allowed":true}}` + "\n")
+	} else if err := json.NewEncoder(buffer).Encode(&admissionv1.AdmissionReview{TypeMeta: reviewType, Response: response}); err != nil {
+		h.log.Error(err, "Answer not encoded")
+		http.Error(w, "internal error; see the log of runtimegate", http.StatusInternalServerError)
+		return
+	}
+	w.Header()["Content-Type"] = jsonContent
+	if _, err := w.Write(buffer.Bytes()); err != nil {
 		h.log.Error(err, "Answer not sent")
+	}
+}
+
+// isPlain says whether an answer is the usual one: yes, and no more to say. Its
+// uid is written as it is.
+func isPlain(r *admissionv1.AdmissionResponse) bool {
+	if !r.Allowed || len(r.Warnings) > 0 || len(r.AuditAnnotations) > 0 || r.Result != nil || r.Patch != nil || r.PatchType != nil {
+		return false
+	}
+	for _, c := range []byte(r.UID) {
+		if c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+// buffers hold what a request is read into and an answer is made in.
+var buffers = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
+func getBuffer() *bytes.Buffer { return buffers.Get().(*bytes.Buffer) }
+
+// putBuffer keeps a buffer for the next request, but for one that few need.
+func putBuffer(b *bytes.Buffer) {
+	const keep = 256 << 10
+	if b.Cap() <= keep {
+		b.Reset()
+		buffers.Put(b)
 	}
 }
 
@@ -97,35 +150,49 @@ func badRequest(code int, format string, args ...any) error {
 	return &httpError{code, fmt.Errorf(format, args...)}
 }
 
-// readReview reads a request that holds an AdmissionReview of version v1 with a
-// request in it.
-func readReview(r *http.Request) (*admissionv1.AdmissionReview, error) {
+// read reads a request that holds an AdmissionReview of version v1 with a request
+// in it.
+func (h *reviewHandler) read(r *http.Request) (*admissionv1.AdmissionReview, error) {
 	if r.Method != http.MethodPost {
 		return nil, badRequest(http.StatusMethodNotAllowed, "method %s: want POST", r.Method)
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, badRequest(http.StatusUnsupportedMediaType, "content type %q: want application/json", r.Header.Get("Content-Type"))
+	content := r.Header.Get("Content-Type")
+	if content != jsonContent[0] {
+		if media, _, err := mime.ParseMediaType(content); err != nil || media != jsonContent[0] {
+			return nil, badRequest(http.StatusUnsupportedMediaType, "content type %q: want application/json", content)
+		}
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxReviewBytes+1))
-	if err != nil {
+	// What is decoded holds nothing of the body.
+	body := getBuffer()
+	defer putBuffer(body)
+	if _, err := body.ReadFrom(io.LimitReader(r.Body, maxReviewBytes+1)); err != nil {
 		return nil, badRequest(http.StatusBadRequest, "read request: %w", err)
 	}
-	if len(body) > maxReviewBytes {
+	if body.Len() > maxReviewBytes {
 		return nil, badRequest(http.StatusRequestEntityTooLarge, "request is larger than %d bytes", maxReviewBytes)
 	}
-	review := &admissionv1.AdmissionReview{}
-	if err := json.Unmarshal(body, review); err != nil {
+	review, err := h.decoded(body.Bytes())
+	if err != nil {
 		return nil, badRequest(http.StatusBadRequest, "decode AdmissionReview: %w", err)
 	}
-	want := metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}
-	if review.TypeMeta != want {
+	if review.TypeMeta != reviewType {
 		return nil, badRequest(http.StatusBadRequest, "got %q of %q: want %q of %q",
-			review.Kind, review.APIVersion, want.Kind, want.APIVersion)
+			review.Kind, review.APIVersion, reviewType.Kind, reviewType.APIVersion)
 	}
 	if review.Request == nil || review.Request.UID == "" {
 		return nil, badRequest(http.StatusBadRequest, "AdmissionReview has no request with a uid")
 	}
 	return review, nil
+}
+
+func (h *reviewHandler) decoded(body []byte) (*admissionv1.AdmissionReview, error) {
+	if h.decode != nil {
+		if review := h.decode(body); review != nil {
+			return review, nil
+		}
+	}
+	review := &admissionv1.AdmissionReview{}
+	return review, json.Unmarshal(body, review)
 }
 
 // wantKind checks that a request is about the kind that its path is for: what a

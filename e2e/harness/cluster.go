@@ -59,7 +59,7 @@ func (c *Cluster) startPlane(ctx context.Context, args ...string) error {
 	defer ready.Close()
 	cmd := exec.Command(c.program("cluster"), append([]string{"serve", c.Dir}, args...)...)
 	cmd.Stdout = stdout
-	c.plane, err = c.background("cluster", cmd)
+	c.plane, err = c.Background("cluster", cmd)
 	stdout.Close() // the cluster has its own
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	// Without leases the node controller takes each node for dead after 50 s, for
 	// a moment, until kwok says that it is not.
-	_, err := c.background("kwok", exec.Command(c.program("kwok"), "--node-lease-duration-seconds=40",
+	_, err := c.Background("kwok", exec.Command(c.program("kwok"), "--node-lease-duration-seconds=40",
 		"--config="+filepath.Join(c.Dir, "stages.yaml"), "--kubeconfig="+c.Kubeconfig(),
 		"--manage-all-nodes=false", "--manage-nodes-with-annotation-selector="+kwokAnnotation+"="+kwokFake))
 	return err
@@ -95,9 +95,10 @@ func (c *Cluster) waitLine(ctx context.Context, ready *os.File) error {
 	return nil
 }
 
-// background starts a process that Stop ends.
-func (c *Cluster) background(name string, cmd *exec.Cmd) (*Process, error) {
-	cmd.Env = c.Env()
+// Background starts a process that Stop ends. What cmd has of an environment is
+// added to Env.
+func (c *Cluster) Background(name string, cmd *exec.Cmd) (*Process, error) {
+	cmd.Env = append(c.Env(), cmd.Env...)
 	p, err := startProcess(name, filepath.Join(c.Dir, name+".log"), cmd)
 	if err == nil {
 		c.processes = append(c.processes, p)

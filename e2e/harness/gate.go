@@ -108,7 +108,7 @@ func (g *Gate) launch(name, kubeconfig string, args []string) (err error) {
 	if g.cluster.Scope != ScopeHandlers {
 		flags = append(flags, "--pods-scope="+string(g.cluster.Scope))
 	}
-	g.Process, err = g.cluster.background(name, exec.Command(g.cluster.program("runtimegate"), append(flags, args...)...))
+	g.Process, err = g.cluster.Background(name, exec.Command(g.cluster.program("runtimegate"), append(flags, args...)...))
 	return err
 }
 
@@ -189,5 +189,5 @@ func FreePorts(n int) ([]string, error) {
 // StartReporter starts the agent that reports a node.
 func (c *Cluster) StartReporter(node string, args ...string) (*Process, error) {
 	args = append([]string{"report", "--kubeconfig=" + c.Kubeconfig(), "--node=" + node, "--log-format=text"}, args...)
-	return c.background("reporter", exec.Command(c.program("runtimegate"), args...))
+	return c.Background("reporter", exec.Command(c.program("runtimegate"), args...))
 }

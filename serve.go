@@ -148,6 +148,9 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	// warnings under load, since a class is read live before each. The API server
 	// has limits of its own.
 	restConfig.QPS = -1
+	// As kube-scheduler has it: to compress what it watches costs an API server more
+	// than to send it.
+	restConfig.DisableCompression = true
 	source, keep, err := o.certs.open(restConfig, options.Scheme, log, cmd.OutOrStdout())
 	if err != nil {
 		return err

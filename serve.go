@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -117,6 +118,8 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 		// garbage beside it costs next to nothing.
 		debug.SetGCPercent(50)
 	}
+	// Near the limit of its container it collects more often, and is not killed.
+	_, _ = memlimit.Set(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.FromCgroup))
 	log, err := newLogger(cmd.ErrOrStderr(), o.logFormat)
 	if err != nil {
 		return err

@@ -1,22 +1,13 @@
 package scale
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	admissionv1 "k8s.io/api/admission/v1"
-	nodev1 "k8s.io/api/node/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 )
 
 // A writer writes the reports of node after node, but for the first, which is the
@@ -111,11 +102,10 @@ func (c *cluster) phase(name string, writers ...*writer) {
 // long it takes until serve says that one node has it.
 func (c *cluster) probe(handler string) time.Duration {
 	c.t.Helper()
-	review := review(c, handler)
 	started := time.Now()
 	must(c.t, c.report(0, append(handlers(0), handler)))
 	for {
-		said, err := c.ask(review)
+		said, err := c.gate.Ask(handler)
 		must(c.t, err)
 		if strings.Contains(said, "is loaded on 1 of ") {
 			return time.Since(started)
@@ -125,45 +115,4 @@ func (c *cluster) probe(handler string) time.Duration {
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-}
-
-// review is the request about a RuntimeClass of a handler.
-func review(c *cluster, handler string) []byte {
-	class, err := json.Marshal(nodev1.RuntimeClass{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "node.k8s.io/v1", Kind: "RuntimeClass"},
-		ObjectMeta: metav1.ObjectMeta{Name: handler}, Handler: handler,
-	})
-	must(c.t, err)
-	body, err := json.Marshal(admissionv1.AdmissionReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
-		Request: &admissionv1.AdmissionRequest{
-			UID: "1", Kind: metav1.GroupVersionKind{Group: "node.k8s.io", Version: "v1", Kind: "RuntimeClass"}, Name: handler,
-			Operation: admissionv1.Create, Object: apiruntime.RawExtension{Raw: class},
-		},
-	})
-	must(c.t, err)
-	return body
-}
-
-// insecure takes any certificate: serve makes its own.
-var insecure = &http.Client{
-	Timeout:   30 * time.Second,
-	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
-}
-
-// ask returns what serve warns of.
-func (c *cluster) ask(review []byte) (string, error) {
-	response, err := insecure.Post("https://"+c.gate.Webhook+"/validate-runtimeclasses", "application/json", bytes.NewReader(review))
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	var answer admissionv1.AdmissionReview
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return "", err
-	}
-	if answer.Response == nil {
-		return "", fmt.Errorf("serve answers nothing: %s", response.Status)
-	}
-	return strings.Join(answer.Response.Warnings, "\n"), nil
 }

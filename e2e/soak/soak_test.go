@@ -2,11 +2,8 @@ package soak
 
 import (
 	"context"
-	"crypto/tls"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
@@ -18,11 +15,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -298,43 +292,12 @@ func (s *soak) probe(ctx context.Context) {
 	}
 }
 
-// insecure takes any certificate: serve makes its own.
-var insecure = &http.Client{
-	Timeout:   30 * time.Second,
-	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
-}
-
 // asks gives an error until serve says of a RuntimeClass that one node has its
 // handler.
 func (s *soak) asks(handler string) error {
-	class, err := json.Marshal(nodev1.RuntimeClass{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "node.k8s.io/v1", Kind: "RuntimeClass"},
-		ObjectMeta: metav1.ObjectMeta{Name: handler}, Handler: handler,
-	})
-	if err != nil {
-		return err
+	said, err := s.gate.Ask(handler)
+	if err == nil && !strings.Contains(said, "is loaded on 1 of ") {
+		err = fmt.Errorf("it answers %q", said)
 	}
-	body, err := json.Marshal(admissionv1.AdmissionReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
-		Request: &admissionv1.AdmissionRequest{
-			UID: "1", Kind: metav1.GroupVersionKind{Group: "node.k8s.io", Version: "v1", Kind: "RuntimeClass"}, Name: handler,
-			Operation: admissionv1.Create, Object: apiruntime.RawExtension{Raw: class},
-		},
-	})
-	if err != nil {
-		return err
-	}
-	response, err := insecure.Post("https://"+s.gate.Webhook+"/validate-runtimeclasses", "application/json", strings.NewReader(string(body)))
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	var answer admissionv1.AdmissionReview
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return err
-	}
-	if answer.Response == nil || !strings.Contains(strings.Join(answer.Response.Warnings, "\n"), "is loaded on 1 of ") {
-		return fmt.Errorf("it answers %+v", answer.Response)
-	}
-	return nil
+	return err
 }

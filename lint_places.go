@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -161,13 +162,17 @@ func child(n *yaml.Node, step any) (value, at *yaml.Node) {
 	return nil, nil
 }
 
+// isTemplate is a file of a chart, as Helm names it: other comments begin like
+// that, too.
+var isTemplate = regexp.MustCompile(`^(?:[\w.+-]+/)*(?:templates|crds)/[\w./+-]+$`)
+
 // source is the template that the document was made from: Helm says it in a
 // comment at the top.
 func (d *document) source() string {
 	for line := range bytes.Lines(d.text) {
 		text := string(bytes.TrimSpace(line))
-		if source, ok := strings.CutPrefix(text, "# Source: "); ok {
-			return strings.TrimSpace(source)
+		if source, ok := strings.CutPrefix(text, "# Source: "); ok && isTemplate.MatchString(source) {
+			return source
 		}
 		if text != "" && text[0] != '#' && !isSeparator(line) {
 			return ""

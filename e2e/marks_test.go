@@ -3,10 +3,14 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -94,15 +98,21 @@ func TestMarksOfNodes(t *testing.T) {
 	client, err := kubernetes.NewForConfig(config)
 	must(t, err)
 	nodes := client.CoreV1().Nodes()
+	expectAllOfStatus(t)
 	for patch, want := range map[string]string{
-		`{"metadata": {"labels": {"zone": "a"}}}`:                             "of the labels of Nodes runtimegate changes handler.runtimegate.io/… only",
-		`{"metadata": {"labels": {"kubernetes.io/os": null}}}`:                "of the labels of Nodes runtimegate changes handler.runtimegate.io/… only",
-		`{"spec": {"unschedulable": true}}`:                                   "of Nodes runtimegate changes labels and a condition only",
-		`{"metadata": {"annotations": {"a": "b"}}}`:                           "of Nodes runtimegate changes labels and a condition only",
-		`{"status": {"conditions": [{"type": "Ready", "status": "False"}]}}`:  "runtimegate changes the condition RuntimeHandlersReady only",
-		`{"status": {"allocatable": {"cpu": "1"}}}`:                           "runtimegate changes the condition RuntimeHandlersReady only",
-		`{"status": {"conditions": [{"$patch": "delete", "type": "Ready"}]}}`: "runtimegate changes the condition RuntimeHandlersReady only",
-		`{"status": {"runtimeHandlers": [{"name": "forged"}]}}`:               "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"metadata": {"labels": {"zone": "a"}}}`:                              "of the labels of Nodes runtimegate changes handler.runtimegate.io/… only",
+		`{"metadata": {"labels": {"kubernetes.io/os": null}}}`:                 "of the labels of Nodes runtimegate changes handler.runtimegate.io/… only",
+		`{"spec": {"unschedulable": true}}`:                                    "of Nodes runtimegate changes labels and a condition only",
+		`{"metadata": {"annotations": {"a": "b"}}}`:                            "of Nodes runtimegate changes labels and a condition only",
+		`{"status": {"conditions": [{"type": "Ready", "status": "False"}]}}`:   "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"status": {"allocatable": {"cpu": "1"}}}`:                            "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"status": {"conditions": [{"$patch": "delete", "type": "Ready"}]}}`:  "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"status": {"daemonEndpoints": {"kubeletEndpoint": {"Port": 6666}}}}`: "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"status": {"volumesAttached": [{"name": "a", "devicePath": "b"}]}}`:  "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"status": {"images": [{"names": ["a"]}]}}`:                           "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"status": {"phase": "Pending"}}`:                                     "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"status": {"features": {"supplementalGroupsPolicy": true}}}`:         "runtimegate changes the condition RuntimeHandlersReady only",
+		`{"status": {"runtimeHandlers": [{"name": "forged"}]}}`:                "runtimegate changes the condition RuntimeHandlersReady only",
 	} {
 		var part []string
 		if strings.HasPrefix(patch, `{"status"`) {
@@ -115,5 +125,19 @@ func TestMarksOfNodes(t *testing.T) {
 	}
 	if err := nodes.Delete(interrupted, "gpu-b", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("a Node is deleted: %v", err)
+	}
+}
+
+// expectAllOfStatus: the policy names all fields that a NodeStatus has in this
+// version.
+func expectAllOfStatus(t *testing.T) {
+	t.Helper()
+	policy, err := os.ReadFile(filepath.Join(chartPath(), "templates/node-marks.yaml"))
+	must(t, err)
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[corev1.NodeStatus]()) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !strings.Contains(string(policy), "oldObject.status.?"+name) {
+			t.Errorf("the policy does not look at status.%s of Nodes", name)
+		}
 	}
 }

@@ -101,8 +101,11 @@ func (v *view) condition(report *v1alpha1.NodeRuntime) corev1.NodeCondition {
 			return is(corev1.ConditionFalse, f.Code, "%s", f.Message)
 		}
 	}
-	if len(v.reported.handlers) == 0 {
+	switch {
+	case len(v.reported.handlers) == 0:
 		return is(corev1.ConditionUnknown, ReasonNotReported, "the reporter does not know what the runtime has loaded")
+	case v.fromDump && (len(v.listing.handlers) == 0 || !v.ready):
+		return is(corev1.ConditionUnknown, ReasonNotReported, "only what the runtime's files would load is known")
 	}
-	return is(corev1.ConditionTrue, ReasonHandlersLoaded, "loaded: %s", strings.Join(v.reported.handlers, ", "))
+	return is(corev1.ConditionTrue, ReasonHandlersLoaded, "loaded: %s", strings.Join(v.loaded, ", "))
 }

@@ -30,6 +30,7 @@ func TestMarks(t *testing.T) {
 	listed := func(n *corev1.Node, _ *v1alpha1.NodeRuntime) {
 		n.Status.RuntimeHandlers = []corev1.NodeRuntimeHandler{{Name: "runc"}}
 	}
+	dump := func(_ *corev1.Node, r *v1alpha1.NodeRuntime) { r.Spec.Source = v1alpha1.SourceConfigDump }
 	unloaded := func(_ *corev1.Node, r *v1alpha1.NodeRuntime) { r.Spec.Handlers = nil }
 	for name, test := range map[string]struct {
 		changes []change
@@ -59,6 +60,8 @@ func TestMarks(t *testing.T) {
 			r.Spec.Next = &v1alpha1.Next{Handlers: []string{"runc"}}
 		}}, false,
 			"+nvidia +runc", corev1.ConditionTrue, "HandlersLoaded", 14 * time.Minute},
+		"dump":                    {[]change{dump}, false, "+nvidia +runc", corev1.ConditionUnknown, "NotReported", 14 * time.Minute},
+		"dump and kubelet's list": {[]change{dump, listed, label("nvidia")}, false, "+runc -nvidia", corev1.ConditionTrue, "HandlersLoaded", 14 * time.Minute},
 		"no name of a class": {[]change{func(_ *corev1.Node, r *v1alpha1.NodeRuntime) {
 			r.Spec.Handlers = append(r.Spec.Handlers, v1alpha1.Handler{Name: "Kata_x"}, v1alpha1.Handler{Name: strings.Repeat("x", 64)})
 		}}, false, "+nvidia +runc", corev1.ConditionTrue, "HandlersLoaded", 14 * time.Minute},

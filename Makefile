@@ -24,6 +24,12 @@ help: ## List the targets
 demo: programs ## Tell what runtimegate is for, with a real control plane (KEEP=1 leaves it up)
 	@exec $(BIN)/demo $(if $(KEEP),--keep)
 
+# It builds by itself, once it has found that this host can run a node.
+.PHONY: demo-node
+demo-node: ## Tell what becomes of a handler on a real node: kubelet, containerd, runc (as root; KEEP=1)
+	@cd e2e && go build -ldflags='-s -w' -o ../$(BIN)/demo ./cmd/demo
+	@exec $(BIN)/demo --node $(if $(KEEP),--keep)
+
 .PHONY: test
 test: containerds promtool verify ## Run all checks and tests
 	go test ./...

@@ -3,7 +3,9 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,6 +97,117 @@ func TestDemoLeavesNothingRunningWhenItIsKilled(t *testing.T) {
 			}))
 		})
 	}
+}
+
+func TestDemoOfANodeTellsItsStoryAndLeavesNothing(t *testing.T) {
+	needRealNode(t)
+	args := []string{"--node"}
+	if *update {
+		args = append(args, "--update")
+	}
+	cmd, dir := demo(t, args...)
+	output := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = output, output
+	must(t, cmd.Start())
+	node := nodeOf(t, dir)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	t.Log(output)
+	must(t, errors.Join(expectGone(dir), node.expectGone()))
+}
+
+func TestDemoOfANodeLeavesNothingWhenItIsKilled(t *testing.T) {
+	needRealNode(t)
+	tests := map[string]struct {
+		args   []string
+		signal syscall.Signal
+	}{
+		"at once":               {[]string{"--node"}, syscall.SIGKILL},
+		"at once, told to keep": {[]string{"--node", "--keep"}, syscall.SIGKILL},
+		"by Ctrl-C":             {[]string{"--node"}, syscall.SIGINT},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cmd, dir := demo(t, test.args...)
+			must(t, cmd.Start())
+			node := nodeOf(t, dir)
+			must(t, cmd.Process.Signal(test.signal))
+			if err := cmd.Wait(); err == nil {
+				t.Error("the demo ended well although it was stopped")
+			}
+			must(t, harness.Poll(interrupted, "everything to be gone", 30*time.Second, func(context.Context) error {
+				if left := running(dir); len(left) > 0 {
+					return fmt.Errorf("still running: %q", left)
+				}
+				return node.expectGone()
+			}))
+		})
+	}
+}
+
+// A demoNode is what a demo's real node has outside of the demo's folder, and
+// its root in it.
+type demoNode struct{ root, namespace, cgroup string }
+
+// nodeOf waits until the node of a demo with its files below a folder runs Pods.
+func nodeOf(t *testing.T, dir string) (n demoNode) {
+	t.Helper()
+	must(t, harness.Poll(interrupted, "Pods to run on the node", 2*time.Minute, func(context.Context) error {
+		for _, process := range processesIn("") {
+			line, _ := os.ReadFile(process + "/cmdline")
+			program, root, _ := strings.Cut(strings.TrimRight(string(line), "\x00"), "\x00")
+			if filepath.Base(program) != "pause" || !strings.HasPrefix(root, dir) {
+				continue
+			}
+			n.root = root
+			n.namespace, _ = os.Readlink(process + "/ns/pid")
+		}
+		if n.root == "" {
+			return errors.New("it has no first process")
+		}
+		for _, process := range processesIn(n.namespace) {
+			if line, _ := os.ReadFile(process + "/cmdline"); strings.Contains(string(line), "runtimegate") {
+				return nil
+			}
+		}
+		return errors.New("none runs")
+	}))
+	config, err := os.ReadFile(filepath.Join(n.root, "var/lib/kubelet/config.yaml"))
+	must(t, err)
+	n.cgroup = find(t, config, `cgroupRoot: /(\S+)`)
+	if len(n.cgroups()) == 0 {
+		t.Fatalf("no cgroup %s: the check for what is left looks in the wrong place", n.cgroup)
+	}
+	return n
+}
+
+// cgroups are the folders of the node's cgroup, in one hierarchy or in many.
+func (n demoNode) cgroups() []string {
+	one, _ := filepath.Glob("/sys/fs/cgroup/" + n.cgroup) // the patterns are well formed
+	many, _ := filepath.Glob("/sys/fs/cgroup/*/" + n.cgroup)
+	return append(one, many...)
+}
+
+// expectGone gives an error when something of the node is left.
+func (n demoNode) expectGone() error {
+	if left := processesIn(n.namespace); len(left) > 0 {
+		return fmt.Errorf("still running on the node: %q", left)
+	}
+	if left := n.cgroups(); len(left) > 0 {
+		return fmt.Errorf("cgroups are left: %q", left)
+	}
+	if _, err := os.Stat(n.root); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the node's root is left: %v", err)
+	}
+	// A mount that another process still sees would be one, too.
+	tables, _ := filepath.Glob("/proc/[0-9]*/mountinfo")
+	for _, table := range tables {
+		if mounts, _ := os.ReadFile(table); bytes.Contains(mounts, []byte(n.root)) {
+			return fmt.Errorf("mounts are left in %s:\n%s", table, mounts)
+		}
+	}
+	return nil
 }
 
 func find(t *testing.T, output []byte, pattern string) string {

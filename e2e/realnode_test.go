@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,30 +13,16 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/yaml"
-
 	"github.com/runtimegate/runtimegate/e2e/build"
 	"github.com/runtimegate/runtimegate/e2e/harness"
 	"github.com/runtimegate/runtimegate/e2e/session"
 )
 
-// restart is a command of the sessions that the harness does: there is no
-// systemd on its node.
-const restart = "systemctl restart containerd"
-
 // TestRealNode plays what happens on a node of real components: a Pod of a
 // handler that is not loaded, with and without runtimegate, and what a running
 // Pod hides.
 func TestRealNode(t *testing.T) {
-	if err := harness.CheckRealNode(); err != nil {
-		skip(t, err)
-	}
-	if err := build.CheckC(interrupted); err != nil {
-		skip(t, err)
-	}
-	_, err := build.All(interrupted, os.Stdout, build.Node)
-	must(t, err)
+	needRealNode(t)
 	c := startCluster(t)
 	n, err := c.StartRealNode(interrupted)
 	must(t, err)
@@ -52,7 +36,7 @@ func TestRealNode(t *testing.T) {
 	t.Cleanup(func() { t.Log(s.text.String()) })
 	started := time.Now()
 	s.play("realnode/without.session")
-	s.install()
+	must(t, n.InstallGate(interrupted, root))
 	s.play("realnode/with.session")
 	s.compare()
 	s.play("realnode/hidden.session")
@@ -60,50 +44,22 @@ func TestRealNode(t *testing.T) {
 	fmt.Fprintf(&s.text, "\nThat took %s.\n", time.Since(started).Round(time.Second))
 }
 
-// install installs the chart with its image, both as they are, on the node. What
-// is set is what the node lacks: without a network for Pods these are in that of
-// the host, where the API server is not behind the Service kubernetes; and its
-// runc knows no seccomp, which a Pod goes without only if it is privileged.
-func (s *story) install() {
-	s.t.Helper()
-	ports, err := harness.FreePorts(3)
-	must(s.t, err)
-	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.Kubeconfig())
-	must(s.t, err)
-	server, err := url.Parse(config.Host)
-	must(s.t, err)
-	port := func(address string) string { _, p, _ := net.SplitHostPort(address); return p }
-	env := []any{
-		map[string]any{"name": "KUBERNETES_SERVICE_HOST", "value": server.Hostname()},
-		map[string]any{"name": "KUBERNETES_SERVICE_PORT", "value": server.Port()},
+// needRealNode skips the test where there can be no real node, and else builds
+// what it runs.
+func needRealNode(t *testing.T) {
+	t.Helper()
+	if err := harness.CheckRealNode(); err != nil {
+		skip(t, err)
 	}
-	privileged := map[string]any{"privileged": true, "allowPrivilegeEscalation": nil, "capabilities": nil}
-	values, err := yaml.Marshal(map[string]any{
-		"image":           map[string]any{"repository": harness.RealNodeImage, "tag": harness.RealNodeTag},
-		"replicaCount":    1,
-		"nodeSettle":      "0s", // it is seconds old
-		"healthPort":      json.Number(port(ports[2])),
-		"metrics":         map[string]any{"port": json.Number(port(ports[1]))},
-		"webhook":         map[string]any{"port": json.Number(port(ports[0])), "url": map[string]any{"host": ports[0]}},
-		"hostNetwork":     true,
-		"extraEnv":        env,
-		"securityContext": privileged,
-		"reporter": map[string]any{
-			"hostNetwork": true, "extraEnv": env, "securityContext": privileged,
-			"mountPropagation": "None", // the node's mounts are not shared
-		},
-	})
-	must(s.t, err)
-	out, err := s.cluster.Must(interrupted, string(values), "helm", "install", harness.Release, chartPath(),
-		"--namespace="+system, "--create-namespace", "--values=-", "--wait", "--timeout=120s")
-	if err != nil {
-		pods, _ := s.cluster.Must(interrupted, "", "kubectl", "get", "pods,events", "--namespace="+system, "--output=wide")
-		s.t.Fatalf("%v\n%s\n%s", err, out, pods)
+	if err := build.CheckC(interrupted); err != nil {
+		skip(t, err)
 	}
+	_, err := build.All(interrupted, os.Stdout, build.Node)
+	must(t, err)
 }
 
-// stop stops the node and checks that nothing of it is left. Its cgroups and
-// its folder are errors by themselves.
+// stop stops the node and checks that nothing of it is left. Its cgroups are
+// errors by themselves.
 func stop(t *testing.T, c *harness.Cluster, n *harness.RealNode) {
 	t.Helper()
 	namespace, err := os.Readlink(filepath.Join(filepath.Dir(n.Root()), "ns/pid"))
@@ -124,11 +80,12 @@ func stop(t *testing.T, c *harness.Cluster, n *harness.RealNode) {
 	}
 }
 
-// processesIn are the folders in /proc of the processes in a process namespace.
+// processesIn are the folders in /proc of the processes in a process namespace,
+// or in any.
 func processesIn(namespace string) (found []string) {
 	links, _ := filepath.Glob("/proc/[0-9]*/ns/pid") // the pattern is well formed
 	for _, link := range links {
-		if is, err := os.Readlink(link); err == nil && is == namespace {
+		if is, err := os.Readlink(link); err == nil && (namespace == "" || is == namespace) {
 			found = append(found, filepath.Dir(filepath.Dir(link)))
 		}
 	}
@@ -147,11 +104,7 @@ type story struct {
 func (s *story) play(path string) {
 	s.t.Helper()
 	playWith(s.t, path, func(step *session.Step) (output string, exit int, err error) {
-		if step.Command == restart {
-			err = s.node.RestartContainerd(interrupted)
-		} else {
-			output, exit, err = s.cluster.Shell(interrupted, filepath.Dir(path), step.Command)
-		}
+		output, exit, err = s.node.Shell(interrupted, filepath.Dir(path), step.Command)
 		if !step.Hidden {
 			fmt.Fprintf(&s.text, "\n%s\n$ %s\n%s", strings.Join(step.Text, "\n"), step.Command, output)
 		}

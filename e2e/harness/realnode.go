@@ -45,6 +45,7 @@ type RealNode struct {
 	Dir        string
 	cluster    *Cluster
 	cgroup     cgroup
+	sweeper    *sweeper
 	images     http.Server
 	init       *Process
 	containerd *Process
@@ -61,7 +62,10 @@ func (c *Cluster) StartRealNode(ctx context.Context) (*RealNode, error) {
 	return n, nil
 }
 
-func (n *RealNode) start(ctx context.Context) error {
+func (n *RealNode) start(ctx context.Context) (err error) {
+	if n.sweeper, err = startSweeper(n.Dir, n.cgroup); err != nil {
+		return err
+	}
 	registry, err := n.serveImages()
 	if err != nil {
 		return err
@@ -227,6 +231,18 @@ func (n *RealNode) RestartContainerd(ctx context.Context) error {
 	return n.startContainerd(ctx)
 }
 
+// restartContainerd is a command of sessions that the node does itself: it has
+// no systemd.
+const restartContainerd = "systemctl restart containerd"
+
+// Shell is Cluster.Shell for sessions on the node.
+func (n *RealNode) Shell(ctx context.Context, dir, line string) (output string, exit int, err error) {
+	if line == restartContainerd {
+		return "", 0, n.RestartContainerd(ctx)
+	}
+	return n.cluster.Shell(ctx, dir, line)
+}
+
 // Root is the path by which other processes see the node's root as it does.
 func (n *RealNode) Root() string { return fmt.Sprintf("/proc/%d/root", n.init.Pid()) }
 
@@ -235,12 +251,14 @@ func (n *RealNode) Logs() string {
 	return fmt.Sprintf("containerd's last words:\n%s\nthe kubelet's last words:\n%s", n.containerd.Tail(), n.kubelet.Tail())
 }
 
-// Stop ends the node. With its first process the kernel ends all others in it.
+// Stop ends the node and removes its root. With its first process the kernel
+// ends all others in it, also when this process is killed; the sweeper then does
+// the rest.
 func (n *RealNode) Stop() error {
 	for _, p := range []*Process{n.init, n.containerd, n.kubelet} {
 		if p != nil {
 			p.Kill()
 		}
 	}
-	return errors.Join(n.images.Close(), n.cgroup.remove())
+	return errors.Join(n.images.Close(), n.cgroup.remove(), n.sweeper.finish())
 }

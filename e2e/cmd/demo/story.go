@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,33 +17,37 @@ import (
 type teller struct {
 	page    page
 	cluster *harness.Cluster
+	shell   func(ctx context.Context, dir, line string) (output string, exit int, err error)
+	stop    func() error // ends what the story started in the cluster
 	update  bool
 }
 
 // tell plays the whole story with the cluster's files in dir. Given wait, it
 // leaves everything up until that returns.
-func tell(ctx context.Context, dir string, update bool, wait func() error) error {
+func tell(ctx context.Context, dir string, options options, wait func() error) (err error) {
 	root, err := build.Root()
 	if err != nil {
 		return err
 	}
-	scenario, err := harness.LoadScenario(filepath.Join(root, "e2e", "demo"))
-	if err != nil {
-		return err
-	}
 	bin := filepath.Join(root, ".cache", "bin")
-	t := &teller{page: newPage(os.Stdout), update: update}
+	t := &teller{page: newPage(os.Stdout), update: options.update, stop: func() error { return nil }}
 	started := time.Now()
 	t.page.note("Starting a control plane on the loopback address ...")
 	if t.cluster, err = harness.StartCluster(ctx, bin, dir); err != nil {
 		return err
 	}
 	defer t.cluster.Stop()
-	if err := t.play(ctx, scenario, root); err != nil {
+	t.shell = t.cluster.Shell
+	defer func() { err = errors.Join(err, t.stop()) }()
+	play := t.play
+	if options.node {
+		play = t.playNode
+	}
+	if err := play(ctx, root); err != nil {
 		return err
 	}
 	verdict := "All as promised"
-	if update {
+	if options.update {
 		verdict = "All written down"
 	}
 	t.page.note(fmt.Sprintf("%s, in %s.", verdict, time.Since(started).Round(time.Second)))
@@ -54,7 +59,12 @@ func tell(ctx context.Context, dir string, update bool, wait func() error) error
 	return wait()
 }
 
-func (t *teller) play(ctx context.Context, s *harness.Scenario, root string) error {
+// play tells what runtimegate is for, on nodes that kwok plays.
+func (t *teller) play(ctx context.Context, root string) error {
+	s, err := harness.LoadScenario(filepath.Join(root, "e2e", "demo"))
+	if err != nil {
+		return err
+	}
 	if err := s.SetUp(ctx, t.cluster, root); err != nil {
 		return err
 	}
@@ -91,7 +101,7 @@ func (t *teller) step(ctx context.Context, step *session.Step, path string) erro
 		t.page.text(step.Text)
 		t.page.command(step.Command)
 	}
-	output, exit, err := t.cluster.Shell(ctx, filepath.Dir(path), step.Command)
+	output, exit, err := t.shell(ctx, filepath.Dir(path), step.Command)
 	if err != nil {
 		return fmt.Errorf("%s: %w", step.Command, err)
 	}

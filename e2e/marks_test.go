@@ -26,7 +26,7 @@ import (
 // replicas may not write.
 func TestMarksOfNodes(t *testing.T) {
 	c := startCluster(t)
-	must(t, c.AddNodes(interrupted, harness.Node{Name: "gpu-a"}, harness.Node{Name: "gpu-b"}))
+	must(t, c.AddNodes(interrupted, harness.Node{Name: "gpu-a"}, harness.Node{Name: "gpu-b"}, harness.Node{Name: "cpu-a", Handlers: []string{"", "runc"}}))
 	must(t, c.AddNamespace(interrupted, system))
 	values := map[string]any{"nodeLabels": map[string]any{"enabled": true}, "nodeCondition": map[string]any{"enabled": true}}
 	must(t, c.InstallChart(interrupted, root, system, values, "serviceaccount.yaml", "rbac.yaml", "node-marks.yaml", "flowschema.yaml"))
@@ -59,10 +59,14 @@ func TestMarksOfNodes(t *testing.T) {
 		}))
 	}
 
+	// These reports are of files: none has asked the running runtime, and the
+	// condition says so.
 	leader := start("replica1")
 	must(t, c.Report(interrupted, "gpu-a", nvidiaDump))
-	expect("gpu-a", "nvidia", "true", "True HandlersLoaded")
+	expect("gpu-a", "nvidia", "true", "Unknown NotReported")
 	expect("gpu-b", "nvidia", "", "Unknown NotReported")
+	must(t, c.Report(interrupted, "cpu-a", "dumps/plain-containerd-2.4.toml"))
+	expect("cpu-a", "runc", "true", "True HandlersLoaded")
 	kubectl(`{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: nvidia}, handler: nvidia, scheduling: {nodeSelector: {handler.runtimegate.io/nvidia: "true"}}}`, "create", "-f", "-")
 	for i := range 4 {
 		kubectl(fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: gpu-%d}, spec: {runtimeClassName: nvidia, %s}}`, i, plainSpec), "create", "-f", "-")
@@ -87,11 +91,11 @@ func TestMarksOfNodes(t *testing.T) {
 		return nil
 	}))
 	must(t, c.Report(interrupted, "gpu-b", nvidiaDump))
-	expect("gpu-b", "nvidia", "true", "True HandlersLoaded")
+	expect("gpu-b", "nvidia", "true", "Unknown NotReported")
 
 	const runcDump = "dumps/plain-containerd-2.4.toml"
 	must(t, c.Report(interrupted, "gpu-a", runcDump))
-	expect("gpu-a", "nvidia", "", "True HandlersLoaded")
+	expect("gpu-a", "nvidia", "", "Unknown NotReported")
 
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	must(t, err)

@@ -49,9 +49,8 @@ func (s *snapshot) nodes(c *cohort) Nodes {
 	}
 	n.Sample = make([]string, 0, SampleSize)
 	for _, rank := range c.ranks[:c.ranked] {
-		members := s.groups[s.ranked[rank]].members
-		for _, slot := range members[:min(len(members), SampleSize)] {
-			if !n.name(s.names[slot]) {
+		for slot := range s.groups[s.ranked[rank]].members.each() {
+			if !n.name(s.slots.at(slot).name) {
 				break
 			}
 		}
@@ -75,12 +74,12 @@ func (s *snapshot) divisions(chosen selected) map[int32][]division {
 		return nil
 	}
 	slots := slices.Clone(chosen.flipped)
-	slices.SortStableFunc(slots, func(a, b int32) int { return int(s.groupOf[a] - s.groupOf[b]) })
+	slices.SortStableFunc(slots, func(a, b int32) int { return int(s.slots.at(a).group - s.slots.at(b).group) })
 	byKind := map[int32][]division{}
 	for len(slots) > 0 {
-		number := s.groupOf[slots[0]]
+		number := s.slots.at(slots[0]).group
 		n := 1
-		for n < len(slots) && s.groupOf[slots[n]] == number {
+		for n < len(slots) && s.slots.at(slots[n]).group == number {
 			n++
 		}
 		kind := s.groups[number].kind
@@ -136,13 +135,13 @@ func (s *snapshot) divide(d *division, from, to *cohort) {
 	from.count -= len(d.flipped)
 	to.count += len(d.flipped)
 	var stay, leave Nodes
-	for _, slot := range s.groups[d.number].members {
-		if _, flipped := slices.BinarySearch(d.flipped, slot); !flipped && !stay.name(s.names[slot]) {
+	for slot := range s.groups[d.number].members.each() {
+		if _, flipped := slices.BinarySearch(d.flipped, slot); !flipped && !stay.name(s.slots.at(slot).name) {
 			break
 		}
 	}
 	for _, slot := range d.flipped {
-		leave.name(s.names[slot])
+		leave.name(s.slots.at(slot).name)
 	}
 	from.names = append(from.names, stay.Sample...)
 	to.names = append(to.names, leave.Sample...)

@@ -8,7 +8,6 @@ import (
 // regroup puts the touched nodes into the groups where they belong at the time
 // now, and says whether any group has changed.
 func (x *Index) regroup(now time.Time) (changed bool) {
-	left := newBitmap(len(x.names)) // the slots of nodes that leave their group
 	var groups []*group
 	note := func(g *group) {
 		if !g.touched {
@@ -23,20 +22,21 @@ func (x *Index) regroup(now time.Time) (changed bool) {
 			continue
 		}
 		if n.group != nil {
-			left.add(n.slot)
+			n.group.leaving = append(n.group.leaving, n.slot)
 			note(n.group)
 		}
-		x.groupOf[n.slot] = -1
+		number := int32(-1)
 		if to != nil {
 			to.joining = append(to.joining, n.slot)
-			x.groupOf[n.slot] = to.number
+			number = to.number
 			note(to)
 		}
+		x.slots.set(n.slot, place{n.name, number})
 		n.group = to
 	}
 	for _, g := range groups {
-		g.members = merge(g.members, func(slot int32) bool { return left.has(slot) }, g.joining, x.compareNames)
-		g.joining, g.touched = nil, false
+		g.members = g.members.changed(g.leaving, g.joining, x.compareNames)
+		g.leaving, g.joining, g.touched = nil, nil, false
 	}
 	for _, g := range groups {
 		if len(g.members) == 0 {
@@ -119,6 +119,6 @@ func (x *Index) ranked() []*group {
 			all = append(all, g)
 		}
 	}
-	slices.SortFunc(all, func(a, b *group) int { return x.compareNames(a.members[0], b.members[0]) })
+	slices.SortFunc(all, func(a, b *group) int { return x.compareNames(a.members[0][0], b.members[0][0]) })
 	return all
 }

@@ -77,8 +77,8 @@ func (x *Index) setLabels(n *node, labels map[string]string) {
 	}
 	x.leaveLabels(n.labels)
 	if n.labels == nil || !slices.Equal(n.own, own) || !slices.Equal(n.labels.of.naming, set.of.naming) {
-		n.own = own
 		x.rename(n)
+		n.own = own
 	}
 	n.labels = set
 }
@@ -148,7 +148,7 @@ func (x *Index) forgetNaming() (changed bool) {
 	}
 	x.renames = 0
 	for key, all := range x.postings {
-		if n := all.values(); len(all) > 2*x.limits.nodes*n {
+		if n := all.values(); all.count() > 2*x.limits.nodes*n {
 			delete(x.naming, key)
 			changed = true
 		}

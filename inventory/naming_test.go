@@ -131,7 +131,7 @@ func TestIndexForgets(t *testing.T) {
 		"nodes": len(x.nodes), "orphans": len(x.orphans), "labels": len(x.labels), "taints": len(x.taints), "rooms": len(x.rooms),
 		"listings": len(x.listings), "reports": len(x.reports), "views": len(x.views), "kinds": len(x.kinds), "groups": len(x.groups),
 		"postings": len(x.postings), "by name": len(x.byName), "deadlines": len(x.deadlines),
-		"slots": len(x.names) - len(x.freeSlots), "numbers": len(x.numbered) - len(x.freeNumbers),
+		"slots": int(x.slots.size) - len(x.freeSlots), "numbers": len(x.numbered) - len(x.freeNumbers),
 	} {
 		if n != 0 {
 			t.Errorf("%d %s", n, what)
@@ -184,28 +184,5 @@ func TestOnlyRequests(t *testing.T) {
 	several.InitContainers = requesting("cpu", "2").Containers
 	if got := onlyRequests(&corev1.Pod{Spec: several, ObjectMeta: metav1.ObjectMeta{Name: "p"}}); got != nil {
 		t.Errorf("%v of a Pod with an init container", got)
-	}
-}
-
-func TestMerge(t *testing.T) {
-	r := rand.New(rand.NewPCG(*seed, 0))
-	for range 1000 {
-		var all, added, want []int
-		gone := map[int]bool{}
-		for n := range 20 {
-			switch r.IntN(4) {
-			case 0:
-				all, want = append(all, n), append(want, n)
-			case 1:
-				all, gone[n] = append(all, n), true
-			case 2:
-				added, want = append(added, n), append(want, n)
-			}
-		}
-		r.Shuffle(len(added), func(i, j int) { added[i], added[j] = added[j], added[i] })
-		got := merge(all, func(n int) bool { return gone[n] }, added, func(a, b int) int { return a - b })
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Fatalf("%v without %v and with %v: %v, want %v", all, gone, added, got, want)
-		}
 	}
 }

@@ -19,11 +19,9 @@ type snapshot struct {
 	// postings are of the naming keys.
 	postings map[string]postings
 
-	// By slot: names of nodes, and the numbers of their groups.
-	names   []string
-	groupOf []int32
+	slots pages[place]
 	// byName are the slots in use in the order of names.
-	byName []int32
+	byName sorted[int32]
 
 	groups []groupIn
 	// ranked are the numbers of the groups in the order of their first nodes' names.
@@ -40,7 +38,7 @@ type snapshot struct {
 // A groupIn is what a snapshot has of a group.
 type groupIn struct {
 	labels, kind int32
-	members      []int32
+	members      sorted[int32]
 }
 
 // A kindIn is what a snapshot has of a kind.
@@ -72,16 +70,19 @@ func (x *Index) renew(now time.Time) *snapshot {
 	}
 	x.expire(now)
 	s := *old
-	if len(x.renamed) > 0 {
+	renamed := len(x.renamed) > 0
+	if renamed {
 		x.updateNames()
-		s.names, s.byName, s.postings = slices.Clone(x.names), x.byName, x.postings
+		s.byName, s.postings = x.byName, x.postings
 	}
 	regrouped := x.regroup(now)
 	if x.labelsChanged {
 		s.columns, s.sets = newColumns(x.labels, x.naming), len(x.labels)
 	}
+	if renamed || regrouped {
+		s.slots = x.slots.share()
+	}
 	if regrouped || x.labelsChanged {
-		s.groupOf = slices.Clone(x.groupOf)
 		x.fill(&s)
 	}
 	x.labelsChanged = false
@@ -104,7 +105,7 @@ func (x *Index) fill(s *snapshot) {
 		s.groups[g.number] = groupIn{g.labels.number, g.kind.number, g.members}
 		s.ranked = append(s.ranked, g.number)
 		k := &s.kinds[g.kind.number]
-		part := share{labels: g.labels.number, number: g.number, rank: int32(rank), count: int32(len(g.members))}
+		part := share{labels: g.labels.number, number: g.number, rank: int32(rank), count: int32(g.members.count())}
 		k.groups = append(k.groups, part)
 		k.all.count += int(part.count)
 		if k.all.ranked < SampleSize {

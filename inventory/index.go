@@ -68,8 +68,10 @@ type Index struct {
 	// byName are the slots in use in the order of names, freeSlots the others.
 	byName    sorted[int32]
 	freeSlots []int32
-	// numbered are the groups by number, nil for a number that is free.
-	numbered    []*group
+	// ranked are the groups in the order of their first nodes' names. numbers is how
+	// many have been in use for groups, freeNumbers those that are not.
+	ranked      []*group
+	numbers     int32
 	freeNumbers []int32
 
 	// What has changed since the last snapshot.
@@ -218,10 +220,10 @@ func (x *Index) newSlot(name string) int32 {
 	if last := len(x.freeSlots) - 1; last >= 0 {
 		slot := x.freeSlots[last]
 		x.freeSlots = x.freeSlots[:last]
-		x.slots.set(slot, place{name, -1})
+		x.slots.set(slot, place{name: name})
 		return slot
 	}
-	x.slots.add(place{name, -1})
+	x.slots.add(place{name: name})
 	return x.slots.size - 1
 }
 

@@ -131,7 +131,7 @@ func TestIndexForgets(t *testing.T) {
 		"nodes": len(x.nodes), "orphans": len(x.orphans), "labels": len(x.labels), "taints": len(x.taints), "rooms": len(x.rooms),
 		"listings": len(x.listings), "reports": len(x.reports), "views": len(x.views), "kinds": len(x.kinds), "groups": len(x.groups),
 		"postings": len(x.postings), "by name": len(x.byName), "deadlines": len(x.deadlines),
-		"slots": int(x.slots.size) - len(x.freeSlots), "numbers": len(x.numbered) - len(x.freeNumbers),
+		"slots": int(x.slots.size) - len(x.freeSlots), "numbers": int(x.numbers) - len(x.freeNumbers), "ranked": len(x.ranked),
 	} {
 		if n != 0 {
 			t.Errorf("%d %s", n, what)

@@ -3,10 +3,10 @@ package inventory
 import "slices"
 
 // pageSize is how many entries are copied when one of them changes.
-const pageSize = 128
+const pageSize = 64
 
 // A place is what there is of a slot: the name of the node, and the number of its
-// group, -1 for none.
+// group.
 type place struct {
 	name  string
 	group int32

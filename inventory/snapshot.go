@@ -99,9 +99,9 @@ func (x *Index) renew(now time.Time) *snapshot {
 // fill puts the groups into a snapshot.
 func (x *Index) fill(s *snapshot) {
 	x.fillKinds(s)
-	s.groups = make([]groupIn, len(x.numbered))
+	s.groups = make([]groupIn, x.numbers)
 	s.ranked = make([]int32, 0, len(x.groups))
-	for rank, g := range x.ranked() {
+	for rank, g := range x.ranked {
 		s.groups[g.number] = groupIn{g.labels.number, g.kind.number, g.members}
 		s.ranked = append(s.ranked, g.number)
 		k := &s.kinds[g.kind.number]

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -35,6 +36,7 @@ func (x *Index) regroup(now time.Time) (changed bool) {
 	for _, g := range groups {
 		g.members = g.members.changed(g.leaving, g.joining, x.compareNames)
 		g.leaving, g.joining = nil, nil
+		g.first = x.firstNames(g.members)
 	}
 	x.rank(groups)
 	for _, g := range groups {
@@ -46,11 +48,23 @@ func (x *Index) regroup(now time.Time) (changed bool) {
 	return len(groups) > 0
 }
 
+// firstNames are the names that a question may ask for.
+func (x *Index) firstNames(members sorted[int32]) []string {
+	names := make([]string, 0, min(SampleSize, members.count()))
+	for slot := range members.each() {
+		if len(names) == cap(names) {
+			break
+		}
+		names = append(names, x.slots.at(slot).name)
+	}
+	return names
+}
+
 // rank puts the touched groups where they belong in the order of first nodes' names.
 func (x *Index) rank(touched []*group) {
 	x.ranked = slices.DeleteFunc(x.ranked, func(g *group) bool { return g.touched })
 	live := slices.DeleteFunc(slices.Clone(touched), func(g *group) bool { return len(g.members) == 0 })
-	byFirst := func(a, b *group) int { return x.compareNames(a.members[0][0], b.members[0][0]) }
+	byFirst := func(a, b *group) int { return strings.Compare(a.first[0], b.first[0]) }
 	slices.SortFunc(live, byFirst)
 	x.ranked = merge(x.ranked, nil, live, byFirst)
 }

@@ -138,6 +138,8 @@ type group struct {
 	number int32
 	// members are the slots of its nodes, in the order of their names.
 	members sorted[int32]
+	// first are the first of their names, SampleSize at most.
+	first []string
 	// leaving and joining are the nodes to be taken from it and added to it, and
 	// touched says whether it is to be looked at before the next snapshot.
 	leaving, joining []int32

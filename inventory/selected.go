@@ -121,13 +121,13 @@ func (s *snapshot) meeting(r *requirement, memory bitmap) selected {
 			found.flipped = named.addTo(found.flipped, value)
 		}
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
-		for value, sets := range column.values {
-			if r.compares(value) {
-				sets.addTo(found.sets)
+		for i := range column.numbers {
+			if r.compares(column.numbers[i].number) {
+				column.numbers[i].sets.addTo(found.sets)
 			}
 		}
 		for one := range named.each() {
-			if r.compares(one.value) {
+			if n, ok := numberOf(one.value); ok && r.compares(n) {
 				found.flipped = append(found.flipped, one.slot)
 			}
 		}

@@ -46,6 +46,9 @@ func newSelector(nodeSelector map[string]string, affinity *corev1.Affinity) *sel
 			}
 		}
 	}
+	if len(s.anyOf) == 1 { // as nearly always: then all of it must hold
+		s.all, s.anyOf, s.affine = append(s.all, s.anyOf[0]...), nil, false
+	}
 	if len(s.all) == 0 && !s.affine {
 		return nil
 	}
@@ -139,12 +142,8 @@ func isPlainValue(value string) bool {
 	return !between && len(value) <= 63
 }
 
-// compares says whether a value is a number that Gt or Lt asks for.
-func (r *requirement) compares(value string) bool {
-	n, err := strconv.ParseInt(value, 10, 64)
-	if err != nil {
-		return false
-	}
+// compares says whether a number is one that Gt or Lt asks for.
+func (r *requirement) compares(n int64) bool {
 	return r.operator == corev1.NodeSelectorOpGt && n > r.number || r.operator == corev1.NodeSelectorOpLt && n < r.number
 }
 

@@ -4,14 +4,19 @@ import "slices"
 
 // A cohort is some of a snapshot's nodes, and enough to name the first of them.
 type cohort struct {
-	count int
-	// ranks are those of the first groups in it that are in it as a whole, in order,
-	// ranked in number. The first nodes of all these groups are among theirs: the
-	// first node of a group further on comes after the first of each of them.
-	ranks  [SampleSize]int32
-	ranked int
+	whole
 	// names are the first names of the groups that are in it in part.
 	names []string
+}
+
+// A whole is a number of nodes, and the groups that are in it as a whole.
+type whole struct {
+	count int32
+	// ranks are those of the first of these groups, in order, ranked in number. The
+	// first nodes of them all are among theirs: the first node of a group further on
+	// comes after the first of each of them.
+	ranked int32
+	ranks  [SampleSize]int32
 }
 
 // add adds the nodes of another cohort.
@@ -28,8 +33,8 @@ func (c *cohort) add(other *cohort) {
 	}
 }
 
-// rank notes a group that is in it as a whole, if it is among the first.
-func (c *cohort) rank(rank int32) {
+// rank notes a group, if it is among the first.
+func (c *whole) rank(rank int32) {
 	at := c.ranked
 	switch {
 	case at < SampleSize:
@@ -47,7 +52,7 @@ func (c *cohort) rank(rank int32) {
 
 // nodes names the first nodes of a cohort.
 func (s *snapshot) nodes(c *cohort) Nodes {
-	n := Nodes{Count: c.count}
+	n := Nodes{Count: int(c.count)}
 	if c.count == 0 {
 		return n
 	}
@@ -93,26 +98,26 @@ func (s *snapshot) divisions(chosen selected) map[int32][]division {
 	return byKind
 }
 
-// cohorts returns, for each kind, its nodes whose labelSets are in sets. It looks at
+// choose returns, for each kind, its nodes whose labelSets are in sets. It looks at
 // no others. Groups that are divided count, and have no ranks.
-func (s *snapshot) cohorts(sets bitmap, divisions map[int32][]division) []cohort {
-	cohorts := make([]cohort, len(s.kinds))
+func (s *snapshot) choose(sets bitmap, divisions map[int32][]division) []whole {
+	chosen := make([]whole, len(s.kinds))
 	for labels := range sets.each(s.sets) {
 		for rank := s.lastOf[labels] - 1; rank >= 0; rank = s.ranked[rank].before - 1 {
 			part := &s.ranked[rank]
-			c := &cohorts[part.kind]
-			c.count += int(part.count)
+			c := &chosen[part.kind]
+			c.count += part.count
 			if len(divisions) == 0 || !divides(divisions[part.kind], part.number) {
 				c.rank(rank)
 			}
 		}
 	}
-	return cohorts
+	return chosen
 }
 
-// others returns the nodes of a kind that are not in its cohort.
-func (s *snapshot) others(k *kindIn, c *cohort, sets bitmap, divisions []division) cohort {
-	others := cohort{count: k.all.count - c.count}
+// others returns the nodes of a kind that are not chosen.
+func (s *snapshot) others(k *kindIn, chosen *whole, sets bitmap, divisions []division) whole {
+	others := whole{count: k.all.count - chosen.count}
 	if others.count == 0 {
 		return others
 	}
@@ -142,8 +147,8 @@ func (s *snapshot) divide(divisions []division, sets bitmap, c, others *cohort) 
 		if sets.has(s.groups[d.number].labels) {
 			from, to = c, others
 		}
-		from.count -= len(d.flipped)
-		to.count += len(d.flipped)
+		from.count -= int32(len(d.flipped))
+		to.count += int32(len(d.flipped))
 		var stay, leave Nodes
 		for slot := range s.groups[d.number].members.each() {
 			if _, flipped := slices.BinarySearch(d.flipped, slot); !flipped && !stay.name(s.slots.at(slot).name) {

@@ -68,9 +68,8 @@ func (q *question) untolerated(number int32) *lastingTaint {
 
 // coverage is the answer of Index.Coverage.
 func (s *snapshot) coverage(p *Placement, handler string, needs Features) Coverage {
-	q := s.ask(p, handler)
 	chosen, all := s.selects(p)
-	t := tally{question: &q}
+	t := tally{question: s.ask(p, handler)}
 	for _, feature := range needs.Each() {
 		t.features = append(t.features, featureTally{feature: feature})
 	}
@@ -86,13 +85,13 @@ func (s *snapshot) coverage(p *Placement, handler string, needs Features) Covera
 	if inverted {
 		few.invert()
 	}
-	cohorts := s.cohorts(few, divisions)
+	wholes := s.choose(few, divisions)
 	for i := range s.kinds {
 		k, divided := &s.kinds[i], divisions[int32(i)]
-		has := q.known[k.view] == Has
-		in, out := &cohorts[i], &cohort{}
+		has := t.question.known[k.view] == Has
+		in, out := &cohort{whole: wholes[i]}, &cohort{}
 		if inverted || has || len(divided) > 0 { // or else nobody asks for the others
-			*out = s.others(k, in, few, divided)
+			out.whole = s.others(k, &in.whole, few, divided)
 			s.divide(divided, few, in, out)
 		}
 		if inverted {

@@ -112,7 +112,7 @@ func (x *Index) fill(s *snapshot) {
 		s.ranked[rank], *last = part, rank+1
 		k := &s.kinds[part.kind]
 		k.ranks = append(k.ranks, rank)
-		k.all.count += int(part.count)
+		k.all.count += part.count
 		k.all.rank(rank)
 	}
 }

@@ -38,10 +38,10 @@
 // node it shares with the one before all but the parts that have changed: pages of
 // what goes by slot (a node's number), and chunks of lists in order (sorted).
 //
-// The state of a node changes
-// by itself, too: a report gets too old, a node is no longer new. A snapshot knows
-// between which times it is right, and deadlines is a heap of when to look at which
-// node again. Should the clock go back over such a change, all nodes are looked at.
+// The state of a node changes by itself, too: a report gets too old, a node is no
+// longer new. A snapshot knows between which times it is right, and deadlines is a
+// heap of when to look at which node again. Should the clock go back over such a
+// change, all nodes are looked at.
 //
 // Feed has snapshots made off the request path, 50 ms after a change, or more if
 // making them takes long; no answer is more than a second behind. Without Feed (the

@@ -52,6 +52,57 @@ func TestNamingKeysAreFoundByCounting(t *testing.T) {
 	}
 }
 
+// With more nodes than a chunk or a page has, each is found by what names it, and no
+// other is, also when others have come and gone.
+func TestNodesAreFoundAmongMany(t *testing.T) {
+	const size, each = 8 * chunkSize, 10
+	x := NewIndex(DefaultOptions)
+	name := func(i int) string { return fmt.Sprintf("n%04d", i) }
+	set := func(i int) {
+		x.SetNode(labelledNode(name(i), map[string]string{corev1.LabelHostname: name(i), "rack": fmt.Sprint(i / each)}))
+	}
+	for i := range size {
+		set(i)
+	}
+	for round, gone := range []func(i int) bool{
+		func(int) bool { return false },
+		func(i int) bool { return i%3 == 0 },
+		func(i int) bool { return i < size/2 },
+		func(i int) bool { return i%7 == 0 },
+	} {
+		for i := range size {
+			if _, there := x.nodes[name(i)]; gone(i) && there {
+				x.DeleteNode(name(i))
+			} else if !gone(i) && !there {
+				set(i)
+			}
+		}
+		racks := map[string]Nodes{}
+		for i := range size {
+			want, rack := Nodes{}, fmt.Sprint(i/each)
+			if !gone(i) {
+				want = Nodes{1, []string{name(i)}}
+				racks[rack] = Nodes{racks[rack].Count + 1, append(racks[rack].Sample, name(i))}
+			}
+			called := x.Coverage(&Placement{nodeName: name(i)}, "runc", 0, now).Has
+			labelled := x.Coverage(ClassPlacement(map[string]string{corev1.LabelHostname: name(i)}, nil, false), "runc", 0, now).Has
+			if diff := cmp.Diff([]Nodes{want, want}, []Nodes{called, labelled}); diff != "" {
+				t.Fatalf("round %d: %s by name and by label (-want +got):\n%s", round, name(i), diff)
+			}
+		}
+		for rack, want := range racks {
+			want.Sample = want.Sample[:min(want.Count, SampleSize)]
+			got := x.Coverage(ClassPlacement(map[string]string{"rack": rack}, nil, false), "runc", 0, now).Has
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("round %d: rack %s (-want +got):\n%s", round, rack, diff)
+			}
+		}
+	}
+	if !x.naming["rack"] {
+		t.Error("the racks are not listed by value")
+	}
+}
+
 // What is asked about by a naming key or a name may leave out the first nodes of a
 // group, or take one of it.
 func TestCoverageOfPartsOfGroups(t *testing.T) {

@@ -89,6 +89,7 @@ type Index struct {
 	// Memory that is used again.
 	signature signature
 	keys      []string
+	amounts   room
 	handlers  []corev1.NodeRuntimeHandler
 }
 

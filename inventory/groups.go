@@ -33,6 +33,9 @@ func (x *Index) regroup(now time.Time) (changed bool) {
 		}
 		n.group = to
 	}
+	if len(groups) == 0 {
+		return false
+	}
 	for _, g := range groups {
 		g.members = g.members.changed(g.leaving, g.joining, x.compareNames)
 		g.leaving, g.joining = nil, nil
@@ -45,7 +48,7 @@ func (x *Index) regroup(now time.Time) (changed bool) {
 			x.removeGroup(g)
 		}
 	}
-	return len(groups) > 0
+	return true
 }
 
 // firstNames are the names that a question may ask for.

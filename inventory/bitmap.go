@@ -1,5 +1,10 @@
 package inventory
 
+import (
+	"iter"
+	"math/bits"
+)
+
 // A bitmap is a set of small numbers, a bit for each. Bits above the numbers in
 // use mean nothing.
 type bitmap []uint64
@@ -7,11 +12,33 @@ type bitmap []uint64
 // newBitmap returns an empty set of numbers below size.
 func newBitmap(size int) bitmap { return make(bitmap, (size+63)/64) }
 
-func (b bitmap) has(i int32) bool { return b.bit(i) != 0 }
-
-func (b bitmap) bit(i int32) int { return int(b[i>>6] >> (i & 63) & 1) }
+func (b bitmap) has(i int32) bool { return b[i>>6]>>(i&63)&1 != 0 }
 
 func (b bitmap) add(i int32) { b[i>>6] |= 1 << (i & 63) }
+
+// each goes over the numbers below size.
+func (b bitmap) each(size int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for word, set := range b {
+			for ; set != 0; set &= set - 1 {
+				if i := word<<6 | bits.TrailingZeros64(set); i >= size || !yield(i) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// count is how many numbers below size there are.
+func (b bitmap) count(size int) (n int) {
+	for i, set := range b {
+		if left := size - i<<6; left < 64 {
+			set &= 1<<left - 1
+		}
+		n += bits.OnesCount64(set)
+	}
+	return n
+}
 
 // and keeps what other has too.
 func (b bitmap) and(other bitmap) {

@@ -36,18 +36,18 @@ type Nodes struct {
 
 // name names a node if it is among the first, and says whether it is.
 func (n *Nodes) name(name string) bool {
-	last := len(n.Sample) - 1
-	switch {
-	case last < 0 || last+1 < SampleSize && n.Sample[last] < name:
-		n.Sample = append(n.Sample, name)
-		return true
-	case last+1 == SampleSize && n.Sample[last] < name:
-		return false
-	case last+1 == SampleSize:
-		n.Sample = n.Sample[:last]
+	at := len(n.Sample)
+	for at > 0 && name < n.Sample[at-1] {
+		at--
 	}
-	at, _ := slices.BinarySearch(n.Sample, name)
-	n.Sample = slices.Insert(n.Sample, at, name)
+	if at == SampleSize {
+		return false
+	}
+	if len(n.Sample) < SampleSize {
+		n.Sample = append(n.Sample, "")
+	}
+	copy(n.Sample[at+1:], n.Sample[at:])
+	n.Sample[at] = name
 	return true
 }
 

@@ -19,8 +19,9 @@
 //     column has, for each key, the labelSets that have each value.
 //  2. Each view answers for the handler, each taintList for the tolerations, each
 //     room for the requests: once, however many kinds share it.
-//  3. Each kind adds up the nodes of its groups that are selected, and adds them
-//     to the Coverage (tally).
+//  3. The groups of the labelSets that are selected add up to a part of each kind,
+//     and the parts to the Coverage (tally). If most are selected it is the groups of
+//     the other labelSets that are looked at.
 //  4. Groups are ranked by their first nodes' names, so that the first three names
 //     of any number of groups are in the first three of them (cohort).
 //
@@ -33,10 +34,14 @@
 // # Changes and time
 //
 // Events change the nodes under a lock. A snapshot is made of them, and never
-// changed; questions take the last one without a lock. The state of a node changes
-// by itself, too: a report gets too old, a node is no longer new. A snapshot knows
-// between which times it is right, and deadlines is a heap of when to look at which
-// node again. Should the clock go back over such a change, all nodes are looked at.
+// changed; questions take the last one without a lock. Of what there is for each
+// node it shares with the one before all but the parts that have changed: pages of
+// what goes by slot (a node's number), and chunks of lists in order (sorted).
+//
+// The state of a node changes by itself, too: a report gets too old, a node is no
+// longer new. A snapshot knows between which times it is right, and deadlines is a
+// heap of when to look at which node again. Should the clock go back over such a
+// change, all nodes are looked at.
 //
 // Feed has snapshots made off the request path, 50 ms after a change, or more if
 // making them takes long; no answer is more than a second behind. Without Feed (the

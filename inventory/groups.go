@@ -2,13 +2,13 @@ package inventory
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
 // regroup puts the touched nodes into the groups where they belong at the time
 // now, and says whether any group has changed.
 func (x *Index) regroup(now time.Time) (changed bool) {
-	left := newBitmap(len(x.names)) // the slots of nodes that leave their group
 	var groups []*group
 	note := func(g *group) {
 		if !g.touched {
@@ -23,27 +23,53 @@ func (x *Index) regroup(now time.Time) (changed bool) {
 			continue
 		}
 		if n.group != nil {
-			left.add(n.slot)
+			n.group.leaving = append(n.group.leaving, n.slot)
 			note(n.group)
 		}
-		x.groupOf[n.slot] = -1
 		if to != nil {
 			to.joining = append(to.joining, n.slot)
-			x.groupOf[n.slot] = to.number
 			note(to)
+			x.slots.set(n.slot, place{n.name, to.number})
 		}
 		n.group = to
 	}
-	for _, g := range groups {
-		g.members = merge(g.members, func(slot int32) bool { return left.has(slot) }, g.joining, x.compareNames)
-		g.joining, g.touched = nil, false
+	if len(groups) == 0 {
+		return false
 	}
 	for _, g := range groups {
+		g.members = g.members.changed(g.leaving, g.joining, x.compareNames)
+		g.leaving, g.joining = nil, nil
+		g.first = x.firstNames(g.members)
+	}
+	x.rank(groups)
+	for _, g := range groups {
+		g.touched = false
 		if len(g.members) == 0 {
 			x.removeGroup(g)
 		}
 	}
-	return len(groups) > 0
+	return true
+}
+
+// firstNames are the names that a question may ask for.
+func (x *Index) firstNames(members sorted[int32]) []string {
+	names := make([]string, 0, min(SampleSize, members.count()))
+	for slot := range members.each() {
+		if len(names) == cap(names) {
+			break
+		}
+		names = append(names, x.slots.at(slot).name)
+	}
+	return names
+}
+
+// rank puts the touched groups where they belong in the order of first nodes' names.
+func (x *Index) rank(touched []*group) {
+	x.ranked = slices.DeleteFunc(x.ranked, func(g *group) bool { return g.touched })
+	live := slices.DeleteFunc(slices.Clone(touched), func(g *group) bool { return len(g.members) == 0 })
+	byFirst := func(a, b *group) int { return strings.Compare(a.first[0], b.first[0]) }
+	slices.SortFunc(live, byFirst)
+	x.ranked = merge(x.ranked, nil, live, byFirst)
 }
 
 // groupFor returns the group of a node at the time now; nil if it is gone. It
@@ -76,10 +102,9 @@ func (x *Index) groupFor(n *node, now time.Time) *group {
 		g = &group{groupKey: of}
 		if last := len(x.freeNumbers) - 1; last >= 0 {
 			g.number, x.freeNumbers = x.freeNumbers[last], x.freeNumbers[:last]
-			x.numbered[g.number] = g
 		} else {
-			g.number = int32(len(x.numbered))
-			x.numbered = append(x.numbered, g)
+			g.number = x.numbers
+			x.numbers++
 		}
 		x.groups[of] = g
 		k.groups++
@@ -90,7 +115,6 @@ func (x *Index) groupFor(n *node, now time.Time) *group {
 // removeGroup removes a group of no nodes, and what it was the last to have.
 func (x *Index) removeGroup(g *group) {
 	delete(x.groups, g.groupKey)
-	x.numbered[g.number] = nil
 	x.freeNumbers = append(x.freeNumbers, g.number)
 	if g.kind.groups--; g.kind.groups > 0 {
 		return
@@ -109,16 +133,4 @@ func (x *Index) release() {
 		}
 	}
 	x.touched = nil
-}
-
-// ranked returns the groups in the order of their first nodes' names.
-func (x *Index) ranked() []*group {
-	all := make([]*group, 0, len(x.groups))
-	for _, g := range x.numbered {
-		if g != nil {
-			all = append(all, g)
-		}
-	}
-	slices.SortFunc(all, func(a, b *group) int { return x.compareNames(a.members[0], b.members[0]) })
-	return all
 }

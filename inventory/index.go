@@ -64,18 +64,20 @@ type Index struct {
 	findNamingAt int
 	postings     map[string]postings
 
-	// By slot: the name of a node, and the number of its group, -1 for none.
-	names   []string
-	groupOf []int32
+	slots pages[place]
 	// byName are the slots in use in the order of names, freeSlots the others.
-	byName, freeSlots []int32
-	// numbered are the groups by number, nil for a number that is free.
-	numbered    []*group
+	byName    sorted[int32]
+	freeSlots []int32
+	// ranked are the groups in the order of their first nodes' names. numbers is how
+	// many have been in use for groups, freeNumbers those that are not.
+	ranked      []*group
+	numbers     int32
 	freeNumbers []int32
 
 	// What has changed since the last snapshot.
-	touched, renamed []*node
-	labelsChanged    bool
+	touched       []*node
+	renamed       []renaming
+	labelsChanged bool
 	// renames are those since keys that are no longer naming were looked for.
 	renames int
 
@@ -87,6 +89,7 @@ type Index struct {
 	// Memory that is used again.
 	signature signature
 	keys      []string
+	amounts   room
 	handlers  []corev1.NodeRuntimeHandler
 }
 
@@ -155,13 +158,13 @@ func (x *Index) DeleteNode(name string) {
 		return
 	}
 	delete(x.nodes, name)
+	x.rename(n)
 	x.leaveLabels(n.labels)
 	x.taints.leave(n.taints)
 	x.rooms.leave(n.room)
 	x.listings.leave(n.listing)
 	x.reports.leave(n.report)
 	n.gone = true
-	x.rename(n)
 	x.touch(n)
 }
 
@@ -218,11 +221,11 @@ func (x *Index) newSlot(name string) int32 {
 	if last := len(x.freeSlots) - 1; last >= 0 {
 		slot := x.freeSlots[last]
 		x.freeSlots = x.freeSlots[:last]
-		x.names[slot] = name
+		x.slots.set(slot, place{name: name})
 		return slot
 	}
-	x.names, x.groupOf = append(x.names, name), append(x.groupOf, -1)
-	return int32(len(x.names) - 1)
+	x.slots.add(place{name: name})
+	return x.slots.size - 1
 }
 
 // Coverage says, of the nodes that a Pod of that Placement may land on, which

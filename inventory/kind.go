@@ -136,11 +136,12 @@ type group struct {
 	groupKey
 	// number is its place in lists of all groups.
 	number int32
-	// members are the slots of its nodes, in the order of their names. It is never
-	// changed, since snapshots have it.
-	members []int32
-	// joining are the nodes to be added to it, and touched says whether it is to
-	// be looked at before the next snapshot.
-	joining []int32
-	touched bool
+	// members are the slots of its nodes, in the order of their names.
+	members sorted[int32]
+	// first are the first of their names, SampleSize at most.
+	first []string
+	// leaving and joining are the nodes to be taken from it and added to it, and
+	// touched says whether it is to be looked at before the next snapshot.
+	leaving, joining []int32
+	touched          bool
 }

@@ -3,6 +3,7 @@ package inventory
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -77,8 +78,8 @@ func (x *Index) setLabels(n *node, labels map[string]string) {
 	}
 	x.leaveLabels(n.labels)
 	if n.labels == nil || !slices.Equal(n.own, own) || !slices.Equal(n.labels.of.naming, set.of.naming) {
-		n.own = own
 		x.rename(n)
+		n.own = own
 	}
 	n.labels = set
 }
@@ -148,7 +149,7 @@ func (x *Index) forgetNaming() (changed bool) {
 	}
 	x.renames = 0
 	for key, all := range x.postings {
-		if n := all.values(); len(all) > 2*x.limits.nodes*n {
+		if n := all.values(); all.count() > 2*x.limits.nodes*n {
 			delete(x.naming, key)
 			changed = true
 		}
@@ -177,7 +178,21 @@ func newNaming() map[string]bool { return map[string]bool{corev1.LabelHostname: 
 type column struct {
 	with   compact
 	naming bool
-	values map[string]compact // none for a naming key
+	// Of a naming key there are none of these.
+	values  map[string]compact
+	numbers []numbered
+}
+
+// A numbered is a value that is a number, for Gt and Lt.
+type numbered struct {
+	number int64
+	sets   compact
+}
+
+// numberOf returns the number that the value of a label is, if it is one.
+func numberOf(value string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(value, 10, 64)
+	return n, err == nil
 }
 
 // newColumns makes the columns of all keys, and numbers the labelSets.
@@ -203,6 +218,9 @@ func newColumns(sets pool[labelSet], naming map[string]bool) map[string]*column 
 		c := &column{naming: naming[key], with: newCompact(numbers, len(sets)), values: make(map[string]compact, len(values[key]))}
 		for value, numbers := range values[key] {
 			c.values[value] = newCompact(numbers, len(sets))
+			if n, ok := numberOf(value); ok {
+				c.numbers = append(c.numbers, numbered{n, c.values[value]})
+			}
 		}
 		columns[key] = c
 	}

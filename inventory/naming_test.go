@@ -52,6 +52,57 @@ func TestNamingKeysAreFoundByCounting(t *testing.T) {
 	}
 }
 
+// With more nodes than a chunk or a page has, each is found by what names it, and no
+// other is, also when others have come and gone.
+func TestNodesAreFoundAmongMany(t *testing.T) {
+	const size, each = 8 * chunkSize, 10
+	x := NewIndex(DefaultOptions)
+	name := func(i int) string { return fmt.Sprintf("n%04d", i) }
+	set := func(i int) {
+		x.SetNode(labelledNode(name(i), map[string]string{corev1.LabelHostname: name(i), "rack": fmt.Sprint(i / each)}))
+	}
+	for i := range size {
+		set(i)
+	}
+	for round, gone := range []func(i int) bool{
+		func(int) bool { return false },
+		func(i int) bool { return i%3 == 0 },
+		func(i int) bool { return i < size/2 },
+		func(i int) bool { return i%7 == 0 },
+	} {
+		for i := range size {
+			if _, there := x.nodes[name(i)]; gone(i) && there {
+				x.DeleteNode(name(i))
+			} else if !gone(i) && !there {
+				set(i)
+			}
+		}
+		racks := map[string]Nodes{}
+		for i := range size {
+			want, rack := Nodes{}, fmt.Sprint(i/each)
+			if !gone(i) {
+				want = Nodes{1, []string{name(i)}}
+				racks[rack] = Nodes{racks[rack].Count + 1, append(racks[rack].Sample, name(i))}
+			}
+			called := x.Coverage(&Placement{nodeName: name(i)}, "runc", 0, now).Has
+			labelled := x.Coverage(ClassPlacement(map[string]string{corev1.LabelHostname: name(i)}, nil, false), "runc", 0, now).Has
+			if diff := cmp.Diff([]Nodes{want, want}, []Nodes{called, labelled}); diff != "" {
+				t.Fatalf("round %d: %s by name and by label (-want +got):\n%s", round, name(i), diff)
+			}
+		}
+		for rack, want := range racks {
+			want.Sample = want.Sample[:min(want.Count, SampleSize)]
+			got := x.Coverage(ClassPlacement(map[string]string{"rack": rack}, nil, false), "runc", 0, now).Has
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("round %d: rack %s (-want +got):\n%s", round, rack, diff)
+			}
+		}
+	}
+	if !x.naming["rack"] {
+		t.Error("the racks are not listed by value")
+	}
+}
+
 // What is asked about by a naming key or a name may leave out the first nodes of a
 // group, or take one of it.
 func TestCoverageOfPartsOfGroups(t *testing.T) {
@@ -131,7 +182,7 @@ func TestIndexForgets(t *testing.T) {
 		"nodes": len(x.nodes), "orphans": len(x.orphans), "labels": len(x.labels), "taints": len(x.taints), "rooms": len(x.rooms),
 		"listings": len(x.listings), "reports": len(x.reports), "views": len(x.views), "kinds": len(x.kinds), "groups": len(x.groups),
 		"postings": len(x.postings), "by name": len(x.byName), "deadlines": len(x.deadlines),
-		"slots": len(x.names) - len(x.freeSlots), "numbers": len(x.numbered) - len(x.freeNumbers),
+		"slots": int(x.slots.size) - len(x.freeSlots), "numbers": int(x.numbers) - len(x.freeNumbers), "ranked": len(x.ranked),
 	} {
 		if n != 0 {
 			t.Errorf("%d %s", n, what)
@@ -184,28 +235,5 @@ func TestOnlyRequests(t *testing.T) {
 	several.InitContainers = requesting("cpu", "2").Containers
 	if got := onlyRequests(&corev1.Pod{Spec: several, ObjectMeta: metav1.ObjectMeta{Name: "p"}}); got != nil {
 		t.Errorf("%v of a Pod with an init container", got)
-	}
-}
-
-func TestMerge(t *testing.T) {
-	r := rand.New(rand.NewPCG(*seed, 0))
-	for range 1000 {
-		var all, added, want []int
-		gone := map[int]bool{}
-		for n := range 20 {
-			switch r.IntN(4) {
-			case 0:
-				all, want = append(all, n), append(want, n)
-			case 1:
-				all, gone[n] = append(all, n), true
-			case 2:
-				added, want = append(added, n), append(want, n)
-			}
-		}
-		r.Shuffle(len(added), func(i, j int) { added[i], added[j] = added[j], added[i] })
-		got := merge(all, func(n int) bool { return gone[n] }, added, func(a, b int) int { return a - b })
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Fatalf("%v without %v and with %v: %v, want %v", all, gone, added, got, want)
-		}
 	}
 }

@@ -42,9 +42,9 @@ type node struct {
 	name string
 	// slot is its place in lists of all nodes.
 	slot int32
-	// touched: it is to be looked at before the next snapshot. gone: it has been
-	// deleted.
-	touched, gone bool
+	// touched: it is to be looked at before the next snapshot. renamed: so it is in
+	// the lists by name and value. gone: it has been deleted.
+	touched, renamed, gone bool
 
 	created time.Time
 	labels  *pooled[labelSet]

@@ -1,9 +1,6 @@
 package inventory
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // A posting says which node has a value of a naming key.
 type posting struct {
@@ -11,66 +8,95 @@ type posting struct {
 	slot  int32
 }
 
-// A postings is all nodes that have a naming key, in the order of its values. It
-// is never changed, since snapshots have it.
-type postings []posting
+// A postings is all nodes that have a naming key, in the order of its values.
+type postings struct{ sorted[posting] }
 
-// of returns the slots of the nodes with a value.
-func (p postings) of(value string) postings {
-	from, _ := slices.BinarySearchFunc(p, value, func(p posting, value string) int { return strings.Compare(p.value, value) })
-	to := from
-	for to < len(p) && p[to].value == value {
-		to++
+// addTo adds the slots of the nodes with a value to a list.
+func (p postings) addTo(slots []int32, value string) []int32 {
+	chunk, at := find(p.sorted, value, func(p posting, value string) int { return strings.Compare(p.value, value) })
+	for ; chunk < len(p.sorted); chunk, at = chunk+1, 0 {
+		for _, one := range p.sorted[chunk][at:] {
+			if one.value != value {
+				return slots
+			}
+			slots = append(slots, one.slot)
+		}
 	}
-	return p[from:to]
+	return slots
 }
 
 // values is how many values there are.
 func (p postings) values() (n int) {
-	for i := range p {
-		if i == 0 || p[i].value != p[i-1].value {
+	var last posting
+	for one := range p.each() {
+		if n == 0 || one.value != last.value {
 			n++
 		}
+		last = one
 	}
 	return n
 }
 
-// rename says that a node is new or gone, or that its values of naming keys are
-// others than before.
-func (x *Index) rename(n *node) { x.renamed = append(x.renamed, n) }
+func comparePostings(a, b posting) int {
+	if by := strings.Compare(a.value, b.value); by != 0 {
+		return by
+	}
+	return int(a.slot - b.slot)
+}
+
+// A renaming is a node that is new or gone, or that has other values of naming
+// keys; and what the lists of the last snapshot have of it.
+type renaming struct {
+	*node
+	listed      bool
+	naming, own []string
+}
+
+// rename says that a node is about to be new or gone, or to have other values of
+// naming keys.
+func (x *Index) rename(n *node) {
+	if n.renamed {
+		return
+	}
+	n.renamed = true
+	r := renaming{node: n, listed: n.labels != nil, own: n.own}
+	if r.listed {
+		r.naming = n.labels.of.naming
+	}
+	x.renamed = append(x.renamed, r)
+}
 
 // updateNames brings the lists of all nodes up to date: those by name, and those
 // by the values of naming keys.
 func (x *Index) updateNames() {
-	old := newBitmap(len(x.names))
-	var added []int32
-	values := map[string]postings{}
-	for _, n := range x.renamed {
-		if old.has(n.slot) {
-			continue
+	var gone, added []int32
+	old, values := map[string][]posting{}, map[string][]posting{}
+	for _, r := range x.renamed {
+		n := r.node
+		n.renamed = false
+		for i, key := range r.naming {
+			old[key] = append(old[key], posting{r.own[i], n.slot})
 		}
-		old.add(n.slot)
+		switch {
+		case n.gone && r.listed:
+			gone = append(gone, n.slot)
+		case !n.gone && !r.listed:
+			added = append(added, n.slot)
+		}
 		if n.gone {
 			continue
 		}
-		added = append(added, n.slot)
 		for i, key := range n.labels.of.naming {
 			values[key] = append(values[key], posting{n.own[i], n.slot})
 		}
 	}
-	isOld := func(slot int32) bool { return old.has(slot) }
-	x.byName = merge(x.byName, isOld, added, x.compareNames)
+	x.byName = x.byName.changed(gone, added, x.compareNames)
 	// A key may be in use again that nobody had, or no longer be naming.
 	updated := map[string]postings{}
 	for key := range x.naming {
-		all := merge(x.postings[key], func(p posting) bool { return isOld(p.slot) }, values[key], func(a, b posting) int {
-			if by := strings.Compare(a.value, b.value); by != 0 {
-				return by
-			}
-			return int(a.slot - b.slot)
-		})
+		all := x.postings[key].changed(old[key], values[key], comparePostings)
 		if len(all) > 0 {
-			updated[key] = all
+			updated[key] = postings{all}
 		}
 	}
 	x.postings = updated
@@ -82,28 +108,6 @@ func (x *Index) updateNames() {
 }
 
 // compareNames compares nodes by name.
-func (x *Index) compareNames(a, b int32) int { return strings.Compare(x.names[a], x.names[b]) }
-
-// merge returns a sorted list without what is gone, and with what is new, which
-// it sorts. What is neither is not compared: there may be as many as nodes.
-func merge[T any](all []T, gone func(T) bool, added []T, compare func(a, b T) int) []T {
-	merged := make([]T, 0, len(all)+len(added))
-	from := 0
-	for i := range all {
-		if gone(all[i]) {
-			merged, from = append(merged, all[from:i]...), i+1
-		}
-	}
-	merged = append(merged, all[from:]...)
-	// From the end, each to the place that it has in the end.
-	slices.SortFunc(added, compare)
-	rest := len(merged)
-	merged = merged[:rest+len(added)]
-	for i, one := range slices.Backward(added) {
-		at, _ := slices.BinarySearchFunc(merged[:rest], one, compare)
-		copy(merged[at+i+1:], merged[at:rest])
-		merged[at+i] = one
-		rest = at
-	}
-	return merged
+func (x *Index) compareNames(a, b int32) int {
+	return strings.Compare(x.slots.at(a).name, x.slots.at(b).name)
 }

@@ -68,23 +68,38 @@ func (q *question) untolerated(number int32) *lastingTaint {
 
 // coverage is the answer of Index.Coverage.
 func (s *snapshot) coverage(p *Placement, handler string, needs Features) Coverage {
-	q := s.ask(p, handler)
 	chosen, all := s.selects(p)
-	divisions := s.divisions(chosen)
-	t := tally{question: &q}
+	t := tally{question: s.ask(p, handler)}
 	for _, feature := range needs.Each() {
 		t.features = append(t.features, featureTally{feature: feature})
 	}
-	for i := range s.kinds {
-		k := &s.kinds[i]
-		if all {
-			t.add(k, &k.all)
-			continue
+	if all {
+		for i := range s.kinds {
+			t.add(&s.kinds[i], &s.kinds[i].all)
 		}
-		in, out := s.choose(k, chosen.sets, divisions[int32(i)])
-		t.add(k, &in)
-		if q.known[k.view] == Has {
-			t.elsewhere.add(&out)
+		return t.coverage()
+	}
+	// Of the chosen labelSets and the others the fewer are looked at.
+	divisions, few := s.divisions(chosen), chosen.sets
+	inverted := few.count(s.sets) > s.sets/2
+	if inverted {
+		few.invert()
+	}
+	wholes := s.choose(few, divisions)
+	for i := range s.kinds {
+		k, divided := &s.kinds[i], divisions[int32(i)]
+		has := t.question.known[k.view] == Has
+		in, out := &cohort{whole: wholes[i]}, &cohort{}
+		if inverted || has || len(divided) > 0 { // or else nobody asks for the others
+			out.whole = s.others(k, &in.whole, few, divided)
+			s.divide(divided, few, in, out)
+		}
+		if inverted {
+			in, out = out, in
+		}
+		t.add(k, in)
+		if has {
+			t.elsewhere.add(out)
 		}
 	}
 	return t.coverage()

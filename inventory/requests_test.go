@@ -64,7 +64,7 @@ func TestRoom(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := PlacementOf(&corev1.Pod{Spec: tt.spec})
-			if got := p.room(p.requests, roomOf(tt.node)); got != tt.want {
+			if got := p.room(p.requests, roomOf(tt.node, nil)); got != tt.want {
 				t.Errorf("room = %d, want %d", got, tt.want)
 			}
 		})

@@ -1,8 +1,8 @@
 package inventory
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -28,21 +28,23 @@ func (r room) of(name corev1.ResourceName) (have int64, listed bool) {
 	return 0, false
 }
 
-func roomOf(allocatable corev1.ResourceList) room {
-	r := make(room, 0, len(allocatable))
-	for _, name := range slices.Sorted(maps.Keys(allocatable)) {
-		r = append(r, amount{name, amountOf(name, allocatable[name])})
+// roomOf returns the room of a node. It uses the memory of another room, if there is enough.
+func roomOf(allocatable corev1.ResourceList, memory room) room {
+	r := memory[:0]
+	for name, quantity := range allocatable {
+		r = append(r, amount{name, amountOf(name, quantity)})
 	}
+	slices.SortFunc(r, func(a, b amount) int { return strings.Compare(string(a.name), string(b.name)) })
 	return r
 }
 
 // takeRoom returns the room of a node.
 func (x *Index) takeRoom(allocatable corev1.ResourceList) *pooled[room] {
-	r := roomOf(allocatable)
+	r := roomOf(allocatable, x.amounts)
 	s := x.signature[:0]
 	for i := range r {
 		s = s.text(string(r[i].name)).number(r[i].of)
 	}
-	x.signature = s
-	return x.rooms.take(s, func() room { return r })
+	x.amounts, x.signature = r, s
+	return x.rooms.take(s, func() room { return slices.Clone(r) })
 }

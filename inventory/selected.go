@@ -18,7 +18,7 @@ type selected struct {
 // has says whether a node is selected.
 func (s *snapshot) has(of selected, slot int32) bool {
 	_, flipped := slices.BinarySearch(of.flipped, slot)
-	return of.sets.has(s.groups[s.groupOf[slot]].labels) != flipped
+	return of.sets.has(s.groups[s.slots.at(slot).group].labels) != flipped
 }
 
 // selects returns the nodes that a Placement selects, and whether these are all.
@@ -81,7 +81,7 @@ func (s *snapshot) combined(a, b selected, combine func(a, b bool) bool) (flippe
 		return nil
 	}
 	for _, slot := range sortedSlots(append(slices.Clone(a.flipped), b.flipped...)) {
-		labels := s.groups[s.groupOf[slot]].labels
+		labels := s.groups[s.slots.at(slot).group].labels
 		if combine(s.has(a, slot), s.has(b, slot)) != combine(a.sets.has(labels), b.sets.has(labels)) {
 			flipped = append(flipped, slot)
 		}
@@ -118,18 +118,16 @@ func (s *snapshot) meeting(r *requirement, memory bitmap) selected {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		for _, value := range r.values {
 			column.values[value].addTo(found.sets)
-			for _, one := range named.of(value) {
-				found.flipped = append(found.flipped, one.slot)
-			}
+			found.flipped = named.addTo(found.flipped, value)
 		}
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
-		for value, sets := range column.values {
-			if r.compares(value) {
-				sets.addTo(found.sets)
+		for i := range column.numbers {
+			if r.compares(column.numbers[i].number) {
+				column.numbers[i].sets.addTo(found.sets)
 			}
 		}
-		for _, one := range named {
-			if r.compares(one.value) {
+		for one := range named.each() {
+			if n, ok := numberOf(one.value); ok && r.compares(n) {
 				found.flipped = append(found.flipped, one.slot)
 			}
 		}
@@ -160,9 +158,9 @@ func (s *snapshot) meetingByName(r *requirement, found selected) selected {
 
 // called returns the node of a name, if there is one.
 func (s *snapshot) called(name string) []int32 {
-	at, ok := slices.BinarySearchFunc(s.byName, name, func(slot int32, name string) int { return strings.Compare(s.names[slot], name) })
-	if !ok {
+	chunk, at := find(s.byName, name, func(slot int32, name string) int { return strings.Compare(s.slots.at(slot).name, name) })
+	if chunk == len(s.byName) || s.slots.at(s.byName[chunk][at]).name != name {
 		return nil
 	}
-	return s.byName[at : at+1 : at+1]
+	return s.byName[chunk][at : at+1 : at+1]
 }

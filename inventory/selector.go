@@ -33,17 +33,27 @@ type requirement struct {
 // newSelector returns nil if all nodes are selected.
 func newSelector(nodeSelector map[string]string, affinity *corev1.Affinity) *selector {
 	s := &selector{}
+	var terms []corev1.NodeSelectorTerm
+	if affinity != nil && affinity.NodeAffinity != nil && affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		s.affine = true
+		terms = affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	}
+	size := len(nodeSelector)
+	if len(terms) == 1 {
+		size += len(terms[0].MatchExpressions) + len(terms[0].MatchFields)
+	}
+	s.all = make([]requirement, 0, size)
 	for key, value := range nodeSelector {
 		s.all = append(s.all, requirement{key: key, operator: corev1.NodeSelectorOpIn, values: []string{value}})
 	}
-	if affinity != nil && affinity.NodeAffinity != nil && affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		s.affine = true
-		terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-		for i := range terms {
-			// A term that cannot be parsed, or is empty, matches nothing.
-			if term, ok := newTerm(&terms[i]); ok {
-				s.anyOf = append(s.anyOf, term)
+	for i := range terms {
+		// A term that cannot be parsed, or is empty, matches nothing.
+		if len(terms) == 1 { // as nearly always: all of it must hold
+			if all, ok := newTerm(s.all, &terms[i]); ok {
+				s.all, s.affine = all, false
 			}
+		} else if term, ok := newTerm(nil, &terms[i]); ok {
+			s.anyOf = append(s.anyOf, term)
 		}
 	}
 	if len(s.all) == 0 && !s.affine {
@@ -52,8 +62,9 @@ func newSelector(nodeSelector map[string]string, affinity *corev1.Affinity) *sel
 	return s
 }
 
-func newTerm(term *corev1.NodeSelectorTerm) (all []requirement, ok bool) {
-	all = make([]requirement, 0, len(term.MatchExpressions)+len(term.MatchFields))
+// newTerm adds the requirements of a term to others.
+func newTerm(others []requirement, term *corev1.NodeSelectorTerm) (all []requirement, ok bool) {
+	all = slices.Grow(others, len(term.MatchExpressions)+len(term.MatchFields))
 	for i := range term.MatchExpressions {
 		e := &term.MatchExpressions[i]
 		r := requirement{key: e.Key, operator: e.Operator, values: e.Values}
@@ -72,7 +83,7 @@ func newTerm(term *corev1.NodeSelectorTerm) (all []requirement, ok bool) {
 		}
 		all = append(all, requirement{key: e.Key, byName: true, operator: e.Operator, values: e.Values})
 	}
-	return all, len(all) > 0
+	return all, len(all) > len(others)
 }
 
 // isValid says whether the labels package accepts the requirement. Most are
@@ -139,12 +150,8 @@ func isPlainValue(value string) bool {
 	return !between && len(value) <= 63
 }
 
-// compares says whether a value is a number that Gt or Lt asks for.
-func (r *requirement) compares(value string) bool {
-	n, err := strconv.ParseInt(value, 10, 64)
-	if err != nil {
-		return false
-	}
+// compares says whether a number is one that Gt or Lt asks for.
+func (r *requirement) compares(n int64) bool {
 	return r.operator == corev1.NodeSelectorOpGt && n > r.number || r.operator == corev1.NodeSelectorOpLt && n < r.number
 }
 

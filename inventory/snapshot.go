@@ -19,15 +19,15 @@ type snapshot struct {
 	// postings are of the naming keys.
 	postings map[string]postings
 
-	// By slot: names of nodes, and the numbers of their groups.
-	names   []string
-	groupOf []int32
+	slots pages[place]
 	// byName are the slots in use in the order of names.
-	byName []int32
+	byName sorted[int32]
 
 	groups []groupIn
-	// ranked are the numbers of the groups in the order of their first nodes' names.
-	ranked []int32
+	// ranked are the groups in the order of their first nodes' names.
+	ranked []share
+	// lastOf is, for each labelSet, the rank of its last group, plus 1.
+	lastOf []int32
 	kinds  []kindIn
 	// What kinds have in common.
 	views  []*view
@@ -40,19 +40,21 @@ type snapshot struct {
 // A groupIn is what a snapshot has of a group.
 type groupIn struct {
 	labels, kind int32
-	members      []int32
+	members      sorted[int32]
+	first        []string
 }
 
 // A kindIn is what a snapshot has of a kind.
 type kindIn struct {
 	view, taints, room int32
-	// all are its nodes, and groups its groups, by rank.
-	all    cohort
-	groups []share
+	// all are its nodes, and ranks those of its groups.
+	all   cohort
+	ranks []int32
 }
 
-// A share is a group as a part of its kind.
-type share struct{ labels, number, rank, count int32 }
+// A share is what a group has of its kind and of its labelSet: of this, before is
+// the rank of the group before it, plus 1.
+type share struct{ labels, kind, number, count, before int32 }
 
 // holds says whether a snapshot is right at a time.
 func (s *snapshot) holds(at time.Time) bool {
@@ -72,16 +74,19 @@ func (x *Index) renew(now time.Time) *snapshot {
 	}
 	x.expire(now)
 	s := *old
-	if len(x.renamed) > 0 {
+	renamed := len(x.renamed) > 0
+	if renamed {
 		x.updateNames()
-		s.names, s.byName, s.postings = slices.Clone(x.names), x.byName, x.postings
+		s.byName, s.postings = x.byName, x.postings
 	}
 	regrouped := x.regroup(now)
 	if x.labelsChanged {
 		s.columns, s.sets = newColumns(x.labels, x.naming), len(x.labels)
 	}
+	if renamed || regrouped {
+		s.slots = x.slots.share()
+	}
 	if regrouped || x.labelsChanged {
-		s.groupOf = slices.Clone(x.groupOf)
 		x.fill(&s)
 	}
 	x.labelsChanged = false
@@ -98,19 +103,17 @@ func (x *Index) renew(now time.Time) *snapshot {
 // fill puts the groups into a snapshot.
 func (x *Index) fill(s *snapshot) {
 	x.fillKinds(s)
-	s.groups = make([]groupIn, len(x.numbered))
-	s.ranked = make([]int32, 0, len(x.groups))
-	for rank, g := range x.ranked() {
-		s.groups[g.number] = groupIn{g.labels.number, g.kind.number, g.members}
-		s.ranked = append(s.ranked, g.number)
-		k := &s.kinds[g.kind.number]
-		part := share{labels: g.labels.number, number: g.number, rank: int32(rank), count: int32(len(g.members))}
-		k.groups = append(k.groups, part)
-		k.all.count += int(part.count)
-		if k.all.ranked < SampleSize {
-			k.all.ranks[k.all.ranked] = part.rank
-			k.all.ranked++
-		}
+	s.groups = make([]groupIn, x.numbers)
+	s.ranked, s.lastOf = make([]share, len(x.ranked)), make([]int32, s.sets)
+	for i, g := range x.ranked {
+		rank, last := int32(i), &s.lastOf[g.labels.number]
+		part := share{g.labels.number, g.kind.number, g.number, int32(g.members.count()), *last}
+		s.groups[g.number] = groupIn{part.labels, part.kind, g.members, g.first}
+		s.ranked[rank], *last = part, rank+1
+		k := &s.kinds[part.kind]
+		k.ranks = append(k.ranks, rank)
+		k.all.count += part.count
+		k.all.rank(rank)
 	}
 }
 
@@ -139,6 +142,6 @@ func (x *Index) fillKinds(s *snapshot) {
 			s.rooms = append(s.rooms, k.room.of)
 		}
 		k.number = int32(len(s.kinds))
-		s.kinds = append(s.kinds, kindIn{view: k.view.number, taints: taints[k.taints], room: rooms[k.room], groups: make([]share, 0, k.groups)})
+		s.kinds = append(s.kinds, kindIn{view: k.view.number, taints: taints[k.taints], room: rooms[k.room], ranks: make([]int32, 0, k.groups)})
 	}
 }

@@ -87,13 +87,13 @@ func (x *Index) Summary(handlers []string, now time.Time) Summary {
 	for i := range known.kinds {
 		k := &known.kinds[i]
 		v := known.views[k.view]
-		s.Nodes[v.freshness()] += k.all.count
+		s.Nodes[v.freshness()] += int(k.all.count)
 		for i, handler := range handlers {
-			states[i][v.state(handler)] += k.all.count
+			states[i][v.state(handler)] += int(k.all.count)
 		}
 		if v.current {
 			for _, kind := range v.findings {
-				s.Findings[kind] += k.all.count
+				s.Findings[kind] += int(k.all.count)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 // A tally is a Coverage in the making: its nodes are counted kind by kind, and
 // named at the end.
 type tally struct {
-	question *question
+	question question
 
 	known                       [UnknownYoung + 1]cohort
 	broken, expiring            cohort
@@ -15,6 +15,7 @@ type tally struct {
 	tooSmall, settling, crowded cohort
 	features                    []featureTally
 	standards, loaded           []string
+	united                      *view
 	taint                       *lastingTaint
 	several                     bool
 }
@@ -29,7 +30,7 @@ func (t *tally) add(k *kindIn, nodes *cohort) {
 	if nodes.count == 0 {
 		return
 	}
-	q := t.question
+	q := &t.question
 	known, v := q.known[k.view], q.views[k.view]
 	obstacle, taint := q.obstacle(k)
 	if obstacle == none || obstacle == notListed && known != Lacks {
@@ -38,7 +39,9 @@ func (t *tally) add(k *kindIn, nodes *cohort) {
 			t.addServing(v, nodes)
 			t.addReported(v, nodes)
 		}
-		t.loaded = union(t.loaded, v.loaded)
+		if v != t.united { // many kinds have the same one
+			t.loaded, t.united = union(t.loaded, v.loaded), v
+		}
 		return
 	}
 	if known == Has {

@@ -62,6 +62,7 @@ const (
 	causeWrongPlugin // another version's name of the CRI plugin
 	causeReplaced
 	causeMigration
+	causeVanished // the runtime has read it, and does not have it
 )
 
 // handlerKeys are keys by which a table shows that it is meant as a handler.
@@ -209,9 +210,9 @@ func (l *loader) sumUp(origins []Origin, loaded bool, r *Result) Fate {
 			continue
 		}
 		if !loaded {
-			o.Fate, o.Why = Lost, "the runtime does not load it"
+			o.Fate, o.cause, o.Why = Lost, causeVanished, "the runtime does not load it"
 			if r.Daemon.State == NoStart {
-				o.Why = "the runtime does not start with these files: " + r.Daemon.Reason
+				o.cause, o.Why = causeNone, "the runtime does not start with these files: "+r.Daemon.Reason
 			}
 			continue
 		}

@@ -47,6 +47,7 @@ const (
 	CodeShimNotExecutable    = "ShimNotExecutable"
 	CodeShimNotFound         = "ShimNotFound"
 	CodeTwoNames             = "TwoPluginNames"
+	CodeTypeReplaced         = "TypeReplaced"
 	CodeUnknownPlugin        = "UnknownPlugin"
 	CodeUnreferencable       = "UnreferencableHandler"
 	CodeWrongParentTable     = "WrongParentTable"
@@ -59,7 +60,7 @@ var Codes = []string{
 	CodeDefaultChanged, CodeDefaultMissing, CodeDumpNotProof, CodeDuplicateOwner, CodeGeneratedFile,
 	CodeHandlerDropped, CodeHigherDropInVersion, CodeImportMatchesNothing, CodeLostInMigration, CodeNotImported,
 	CodeOldPluginName, CodeOverridden, CodeRuntimeTypeEmpty, CodeSectionReplaced, CodeShimNotExecutable,
-	CodeShimNotFound, CodeTwoNames, CodeUnknownPlugin, CodeUnreferencable, CodeWrongParentTable,
+	CodeShimNotFound, CodeTwoNames, CodeTypeReplaced, CodeUnknownPlugin, CodeUnreferencable, CodeWrongParentTable,
 	CodeWrongPluginName,
 }
 

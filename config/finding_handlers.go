@@ -107,6 +107,12 @@ func (f *finder) origin(h *HandlerReport, o *Origin, loaded bool) {
 		f.add(CodeUnknownPlugin, severity(Warning), at, h.Name, fix, "handler %q is ignored: %s%s", h.Name, o.Why, hint)
 	case causeWrongParent:
 		f.add(CodeWrongParentTable, severity(Warning), at, h.Name, fix, "handler %q is ignored: %s", h.Name, o.Why)
+	case causeVanished:
+		// Where it serves no CRI there is a finding that says so.
+		if f.r.Daemon.State == Running && f.rt.Name == Containerd {
+			f.add(CodeTypeReplaced, severity(Error), at, h.Name, "take that value out; \"runtimegate explain --bisect\" shows which file has it",
+				"handler %q is lost: a file that is read later gives a table above it a value of another type, which takes all away that was in it", h.Name)
+		}
 	case causeNotRead:
 		f.notImported(h, o, severity(Warning))
 	}

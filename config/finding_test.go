@@ -178,6 +178,15 @@ var findingTests = map[string]findingTest{
 		"2.4.2", map[string]string{main: "[plugins.cri]\n" + nv1},
 		[]string{"Warning TwoPluginNames config.toml:1 "}, false,
 	},
+	"2.x: a list in place of a table": {
+		"2.4.2", map[string]string{
+			main:                            "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n",
+			"/etc/containerd/conf.d/1.toml": "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.nvidia]\nruntime_type = 'io.containerd.runc.v2'\n",
+			"/etc/containerd/conf.d/2.toml": "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd]\nruntimes = []\n",
+			"/etc/containerd/conf.d/3.toml": "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]\nruntime_type = 'io.containerd.runc.v2'\n",
+		},
+		[]string{"Error TypeReplaced 1.toml:2 nvidia"}, false,
+	},
 	"CRI-O: the wrong folder": {
 		"cri-o 1.33.0", map[string]string{"/etc/crio/crio.conf": "", "/etc/crio/conf.d/nv.toml": "[crio.runtime.runtimes.nvidia]\nruntime_path = \"/x\"\n"},
 		[]string{"Warning NotImported nv.toml:1 nvidia"}, false,

@@ -70,6 +70,7 @@ var byCode = map[string]func(*finding) []Step{
 	config.CodeImportMatchesNothing: rewrite("Rename the files so that the pattern matches them, or change the pattern."),
 	config.CodeOverridden:           rewrite("Let one file define it: a later one takes it away."),
 	config.CodeSectionReplaced:      rewrite("Repeat the whole section in the file that replaces it, or move all of it into one file: containerd 1.x does not merge."),
+	config.CodeTypeReplaced:         rewrite("Take the value out that stands where a table has to be: it takes away all that earlier files have in that table."),
 	config.CodeHandlerDropped:       rewrite("Define it again in the file that leaves it out."),
 	config.CodeDuplicateOwner:       rewrite("Keep it in one file, so that what wins does not depend on the files' names."),
 	config.CodeHigherDropInVersion:  rewrite("Give the drop-in the version of the main file, and the plugin names of that version."),

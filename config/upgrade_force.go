@@ -14,8 +14,8 @@ func (l *loader) ownSettings() map[string]any {
 	if f := l.merged1; f != nil {
 		m := &mover{from: l.rt, to: Runtime{Name: Containerd, major: 2, minorOf: 1}, short: f.Version < 2}
 		for name, tree := range f.Plugins {
-			if m.short == strings.Contains(name, ".") {
-				continue // 1.x looks for the other form of the name
+			if m.short == strings.Contains(name, ".") || newerPlugin(l.rt, fullPluginName(name)) {
+				continue // 1.x looks for the other form of the name, or has no such plugin
 			}
 			section := tree.ToMap()
 			m.bare = map[string]bool{}
@@ -29,6 +29,13 @@ func (l *loader) ownSettings() map[string]any {
 		leaves(out, []string{"plugins"}, f.Plugins, slices.Clone)
 	}
 	return out
+}
+
+// newerPlugin tells whether only versions after this one have a plugin.
+func newerPlugin(rt Runtime, name string) bool {
+	_, has := pluginTypes(rt)[name]
+	_, newer := pluginTypes(Runtime{Name: Containerd, major: 2, minorOf: 4})[name]
+	return newer && !has
 }
 
 // leaves adds what is no table, each where move says.

@@ -34,6 +34,9 @@ func TestInForce(t *testing.T) {
 		"a section by the name of another version": {"[plugins.'io.containerd.grpc.v1.cri']\nenable_selinux = true\n", "", "1.7.27", []string{
 			`"io.containerd.cri.v1.runtime".enable_selinux is true (/etc/tree/config.toml:2): containerd 1.7.27 ignored it, since it reads cri in a version 1 configuration`,
 		}},
+		"a section by the name of a newer plugin": {"version = 2\n[plugins.'io.containerd.cri.v1.images'.pinned_images]\nsandbox = 'pause'\n", "", "1.7.27", []string{
+			`"io.containerd.cri.v1.images".pinned_images.sandbox is "pause" (/etc/tree/config.toml:3): containerd 1.7.27 ignored it, since it reads io.containerd.grpc.v1.cri in a version 2 configuration`,
+		}},
 		"both files say the same": {head + cri + "disable_apparmor = true\n", runc + cri + "disable_apparmor = true\n", "1.7.27", nil},
 		"the last file says no":   {head + cri + "disable_apparmor = true\n", runc + cri + "disable_apparmor = false\n", "1.7.27", nil},
 		"what 1.x has by default": {head + cri + "max_concurrent_downloads = 3\nenable_unprivileged_ports = false\nsandbox_image = 'registry.k8s.io/pause:3.8'\n", runc, "1.7.27", nil},

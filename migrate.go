@@ -21,16 +21,20 @@ tables and keys that have moved, imports that would be looked for elsewhere. Dro
 are migrated like the main file, each by itself. Comments and formatting stay.
 
 What comes out is loaded by the rules of the newer version, and compared with what
-the older one has of the files: what still differs is told.
+the older one has of the files: what still differs is told. So are settings that
+come into force: containerd 1.x ignores all of a plugin's section in one file when a
+later file has the section too, and 2.x merges both.
 
 CONFIG is the main file. Without it, it is found as explain finds it, and so is the
 version that runs, without --from.
 
 Nothing is written without --write. With it all files are written or none; each old
-one is kept beside the new one, as FILE.runtimegate-TIME.
+one is kept beside the new one, as FILE.runtimegate-TIME, and the commands that put
+them back are printed.
 
-Exit code: 0 nothing is lost, or all of it is mended; 1 something would be lost that
-it cannot mend; 2 could not tell, or could not write.`
+Exit code: 0 nothing is lost, or all of it is mended, and no setting comes into force;
+1 something would be lost that it cannot mend, or a setting that was ignored comes
+into force; 2 could not tell, or could not write.`
 
 const migrateExample = `  # What would an upgrade of this node to 2.4.2 do?
   runtimegate migrate --to 2.4.2
@@ -52,8 +56,9 @@ type migrateOptions struct {
 	to      string
 	dryRun  bool
 	write   bool
-	accept  bool
-	output  string
+	// accept are losses, and acceptChanges settings that come into force.
+	accept, acceptChanges bool
+	output                string
 }
 
 func newMigrateCommand() *cobra.Command {
@@ -65,6 +70,9 @@ func newMigrateCommand() *cobra.Command {
 		Example: migrateExample,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.write && o.dryRun && cmd.Flags().Changed("dry-run") {
+				return errors.New("give --write or --dry-run, not both")
+			}
 			if err := o.check(args); err != nil {
 				return oneLine(err)
 			}
@@ -80,6 +88,7 @@ func newMigrateCommand() *cobra.Command {
 	flags.BoolVar(&o.dryRun, "dry-run", true, "write nothing, which is the default")
 	flags.BoolVar(&o.write, "write", false, "write the files, all or none, and keep the old ones beside them")
 	flags.BoolVar(&o.accept, "accept-losses", false, "with --write: write even if something is lost that it cannot mend")
+	flags.BoolVar(&o.acceptChanges, "accept-changes", false, "with --write: write even if settings come into force that the older version ignored")
 	flags.StringVarP(&o.output, "output", "o", "text", "text, diff or json")
 	return cmd
 }
@@ -101,6 +110,8 @@ func (o *migrateOptions) check(args []string) error {
 		return fmt.Errorf("--output %q: want text, diff or json", o.output)
 	case o.accept && !o.write:
 		return errors.New("--accept-losses goes with --write")
+	case o.acceptChanges && !o.write:
+		return errors.New("--accept-changes goes with --write")
 	case !o.dryRun && !o.write:
 		return errors.New("to write the files give --write; --dry-run=false alone writes nothing")
 	}
@@ -130,10 +141,10 @@ func (o *migrateOptions) run(ctx context.Context, stdout io.Writer) error {
 	if err := view.print(stdout, o.output); err != nil {
 		return err
 	}
-	switch view.state {
-	case lossUnknown:
+	switch {
+	case view.state == lossUnknown:
 		return fmt.Errorf("cannot tell what an upgrade loses: %s does not start with these files: %s; mend that first", view.upgrade.Before.Runtime, view.upgrade.Before.Daemon.Reason)
-	case lossLeft:
+	case view.state == lossLeft, view.has(config.Change.InForce):
 		return &exitError{code: 1}
 	}
 	return nil
@@ -177,8 +188,12 @@ func (o *migrateOptions) writeFiles(root *os.Root, m *migration) error {
 		}
 	}
 	if m.state == lossLeft && !o.accept {
-		return &exitError{code: 1, err: fmt.Errorf("nothing was written, since something would be lost all the same (%s); see it with --dry-run, and --accept-losses writes", firstLoss(m.upgrade.Left))}
+		return &exitError{code: 1, err: fmt.Errorf("nothing was written, since something would be lost all the same (%s); see it with --dry-run, and --accept-losses writes", firstOf(m.Left, config.Change.Loss))}
 	}
+	if m.has(config.Change.InForce) && !o.acceptChanges {
+		return &exitError{code: 1, err: fmt.Errorf("nothing was written, since a setting would come into force that was ignored (%s); see all with --dry-run, take out what is not wanted, and --accept-changes writes", firstOf(m.Left, config.Change.InForce))}
+	}
+	m.root = root.Name()
 	w := &fileWriter{root: root, stamp: time.Now().UTC().Format("20060102T150405Z"), patterns: m.patterns()}
 	var err error
 	m.Written, err = w.write(m.upgrade.Files)

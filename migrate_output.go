@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,6 +22,9 @@ const (
 	lossUnknown        // the older version loads nothing to compare with
 )
 
+// shellPlain are the characters that mean nothing to a shell.
+const shellPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:@%"
+
 // A migration is what migrate says: the contract of -o json.
 type migration struct {
 	From   runtimeView `json:"from"`
@@ -28,7 +32,7 @@ type migration struct {
 	Config configView  `json:"config"`
 	Notes  []string    `json:"notes"`
 	// Losses are with the files as they are, Left when they are mended. Both have
-	// handlers that are gained, too.
+	// handlers that are gained and settings that come into force, too.
 	Losses []config.Change `json:"losses"`
 	Left   []config.Change `json:"left"`
 	// Findings are those of the newer version that the files would still have, of
@@ -39,6 +43,8 @@ type migration struct {
 
 	upgrade *config.Upgrade
 	state   int
+	// root is the folder here that is the node's root.
+	root string
 }
 
 // A migratedFile is one file of the import tree.
@@ -55,6 +61,8 @@ type migratedFile struct {
 type writtenFile struct {
 	File   string `json:"file"`
 	Backup string `json:"backup"`
+	// Replaced is the file that was: not File, where that is a symbolic link.
+	Replaced string `json:"replaced"`
 }
 
 func newMigration(t *target, u *config.Upgrade, note string) *migration {
@@ -128,8 +136,18 @@ func linesOf(text []byte) []string {
 	return lines
 }
 
-func firstLoss(changes []config.Change) string {
-	i := slices.IndexFunc(changes, config.Change.Loss)
+// has tells whether anything of a kind is left with the mended files.
+func (m *migration) has(kind func(config.Change) bool) bool {
+	return slices.ContainsFunc(m.Left, kind)
+}
+
+// anyway tells whether what comes into force does so with the files as they are, too.
+func (m *migration) anyway() bool {
+	return !slices.ContainsFunc(m.Left, func(c config.Change) bool { return c.InForce() && !slices.Contains(m.Losses, c) })
+}
+
+func firstOf(changes []config.Change, kind func(config.Change) bool) string {
+	i := slices.IndexFunc(changes, kind)
 	return changes[i].Message
 }
 
@@ -163,14 +181,17 @@ func (m *migration) text(p *printer) {
 	}
 	if m.state == lossUnknown {
 		p.line("\n%s", p.paint(red, "it is not known what is lost: with these files "+m.upgrade.Before.Runtime.String()+" does not start"))
-	} else if !p.upgradeChanges("LOST with the files as they are", m.Losses, true, red) {
+	} else if !p.upgradeChanges("LOST with the files as they are", m.Losses, config.Change.Loss, red) {
 		p.line("\nNothing is lost with the files as they are.")
 	}
 	m.diffs(p)
 	if m.state == lossLeft {
-		p.upgradeChanges("STILL LOST with the mended files", m.Left, true, red)
+		p.upgradeChanges("STILL LOST with the mended files", m.Left, config.Change.Loss, red)
 	}
-	p.upgradeChanges("GAINED", m.Left, false, yellow)
+	if p.upgradeChanges("NOW IN FORCE, though ignored before: take out what is not wanted", m.Left, config.Change.InForce, red) && m.anyway() {
+		p.line("  The upgrade brings it into force, whether the files are mended or not.")
+	}
+	p.upgradeChanges("GAINED", m.Left, config.Change.Gained, yellow)
 	if len(m.Findings) > 0 {
 		p.heading("NOT READ, before or after")
 		for _, f := range m.Findings {
@@ -183,6 +204,21 @@ func (m *migration) text(p *printer) {
 	for _, f := range m.Written {
 		p.line("\nwrote %s; the old one is %s", printable(f.File), printable(f.Backup))
 	}
+	if len(m.Written) > 0 {
+		p.heading("TO GO BACK")
+		for _, f := range m.Written {
+			p.line("  %s", printable("mv "+m.shellPath(f.Backup)+" "+m.shellPath(f.Replaced)))
+		}
+	}
+}
+
+// shellPath is a path of the node as a shell here takes it.
+func (m *migration) shellPath(name string) string {
+	name = filepath.Join(m.root, name)
+	if strings.Trim(name, shellPlain) == "" {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 // diffs prints the mended files, and those that it leaves to people.
@@ -220,12 +256,11 @@ func (m *migration) diffs(p *printer) {
 	}
 }
 
-// upgradeChanges prints those that are losses, or those that are not; false if there are
-// none.
-func (p *printer) upgradeChanges(heading string, changes []config.Change, losses bool, colour string) bool {
+// upgradeChanges prints those of a kind; false if there are none.
+func (p *printer) upgradeChanges(heading string, changes []config.Change, kind func(config.Change) bool, colour string) bool {
 	some := false
 	for _, c := range changes {
-		if c.Loss() != losses {
+		if !kind(c) {
 			continue
 		}
 		if !some {

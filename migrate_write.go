@@ -55,7 +55,7 @@ func (w *fileWriter) replace() ([]writtenFile, error) {
 			return nil, w.back(fmt.Errorf("write %s: %w", s.Path, err))
 		}
 		s.replaced = true
-		written = append(written, writtenFile{s.Path, "/" + s.backup})
+		written = append(written, writtenFile{File: s.Path, Backup: "/" + s.backup, Replaced: "/" + s.Real})
 	}
 	return written, nil
 }

@@ -30,6 +30,32 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestPluginDocs: the page of the plugin and its manifest for krew name the commands.
+func TestPluginDocs(t *testing.T) {
+	page, err := os.ReadFile("docs/plugin.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile(".krew.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Those of the cluster itself and of the node, and those about the program.
+	notOfPage, notOfManifest := []string{"serve", "man", "version"}, []string{"report", "selftest"}
+	for _, newCommand := range commands {
+		name := newCommand().Name()
+		if slices.Contains(notOfPage, name) {
+			continue
+		}
+		if !bytes.Contains(page, []byte("`"+name+"`")) {
+			t.Errorf("docs/plugin.md lacks %s", name)
+		}
+		if !slices.Contains(notOfManifest, name) && !bytes.Contains(manifest, []byte("("+name+")")) {
+			t.Errorf(".krew.yaml lacks %s", name)
+		}
+	}
+}
+
 // notRun are examples that need what a test has not, and why.
 var notRun = map[string]string{
 	"serve":    "it serves until it is ended, and needs a cluster",

@@ -50,13 +50,7 @@ func tableText(table []string) string {
 
 // judge1 knows the rules of 1.x: of each plugin the last file has all.
 func (l *loader) judge1(r *Result) func(f *File, o *Origin) {
-	version := 1
-	for _, f := range l.files {
-		if f.Version != 0 {
-			version = f.Version
-		}
-	}
-	plugin := criName1(version)
+	plugin, version := criSection1(l.files)
 	winner := -1
 	for i, f := range l.files {
 		if _, ok := f.doc.below("plugins", plugin); ok {
@@ -86,6 +80,18 @@ func (l *loader) judge1(r *Result) func(f *File, o *Origin) {
 			o.Why = fmt.Sprintf("%s:%d replaces the plugin's whole section: in containerd 1.x the last file that has it wins", o.By.File, o.By.Line)
 		}
 	}
+}
+
+// criSection1 is the name of the section that 1.x reads, and the version of config
+// files that makes it so: the last one that any of them says.
+func criSection1(files []*File) (plugin string, version int) {
+	version = 1
+	for _, f := range files {
+		if f.Version != 0 {
+			version = f.Version
+		}
+	}
+	return criName1(version), version
 }
 
 // wrongPlugin decides for a section of another plugin than the one that counts.

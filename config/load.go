@@ -107,6 +107,9 @@ type loader struct {
 	// plugin1 is the decoded section of containerd 1.x, plugins2 those of 2.x.
 	plugin1  *schema.Plugin
 	plugins2 plugins2
+	// merged1 and merged2 are what comes out of all files: of 1.x, or of 2.x.
+	merged1 *file1
+	merged2 *file2
 	// probed are the programs of handlers that were looked at.
 	probed map[Handler]Runnability
 }

@@ -26,8 +26,8 @@ type Result struct {
 	Findings []Finding
 
 	// settings are what the CRI plugins have that is not as by default, by path; usual
-	// are the defaults. Only an upgrade asks for them.
-	settings, usual map[string]any
+	// are the defaults, own all that files say. Only an upgrade asks for them.
+	settings, usual, own map[string]any
 }
 
 // Load answers what the runtime would load from the files of a host. An error
@@ -84,6 +84,7 @@ func (l *loader) answer(r *Result) (err error) {
 			return err
 		}
 		r.Dump, r.Daemon = l.answer1(out, err)
+		l.merged1 = out
 		return nil
 	}
 	out := defaults2(l.rt)
@@ -94,6 +95,7 @@ func (l *loader) answer(r *Result) (err error) {
 		return err
 	}
 	r.Dump, r.Daemon, l.plugins2 = l.answer2(out, err)
+	l.merged2 = out
 	return nil
 }
 

@@ -71,8 +71,10 @@ func NewUpgrade(host *hostfs.FS, opt Options, to Runtime) (*Upgrade, error) {
 	if u.Mended, err = loadSettings(host.With(contents), target); err != nil {
 		return nil, err
 	}
-	u.Losses = changes(u.Before, u.Unmended)
-	u.Left = changes(u.Before, u.Mended)
+	// Places are those in the files as they are.
+	files := append(slices.Clone(u.Unmended.Files), u.Before.Files...)
+	u.Losses = changes(u.Before, u.Unmended, files)
+	u.Left = changes(u.Before, u.Mended, files)
 	return u, nil
 }
 
@@ -83,6 +85,7 @@ func loadSettings(host *hostfs.FS, opt Options) (*Result, error) {
 		return nil, err
 	}
 	r.settings, r.usual = l.settings()
+	r.own = l.ownSettings()
 	return r, nil
 }
 

@@ -22,6 +22,8 @@ const (
 	ChangeHandler ChangeKind = "Changed"
 	// ChangeSetting: another setting of the CRI is lost or is another one.
 	ChangeSetting ChangeKind = "Setting"
+	// ChangeInForce: a setting that files have counts, and was ignored.
+	ChangeInForce ChangeKind = "InForce"
 	// ChangeGained: a handler is loaded that was not.
 	ChangeGained ChangeKind = "Gained"
 )
@@ -35,11 +37,17 @@ type Change struct {
 }
 
 // Loss tells whether something is lost by it.
-func (c Change) Loss() bool { return c.Kind != ChangeGained }
+func (c Change) Loss() bool { return c.Kind != ChangeGained && c.Kind != ChangeInForce }
+
+// InForce tells whether it is a setting that was ignored.
+func (c Change) InForce() bool { return c.Kind == ChangeInForce }
+
+// Gained tells whether it is a handler that was not loaded.
+func (c Change) Gained() bool { return c.Kind == ChangeGained }
 
 // changes are what differs from before, the worst first; none where before
-// nothing starts.
-func changes(before, after *Result) []Change {
+// nothing starts. Places in files are told.
+func changes(before, after *Result, files []*File) []Change {
 	out := []Change{}
 	add := func(kind ChangeKind, handler, format string, args ...any) {
 		out = append(out, Change{Kind: kind, Handler: handler, Message: fmt.Sprintf(format, args...)})
@@ -69,8 +77,9 @@ func changes(before, after *Result) []Change {
 		}
 	}
 	out = append(out, otherSettings(before, after)...)
+	out = append(out, inForce(before, after, files)...)
 	for _, h := range is.Handlers {
-		if _, ok := was.Handler(h.Name); !ok {
+		if _, ok := was.Handler(h.Name); !ok && after.Daemon.State == Running {
 			add(ChangeGained, h.Name, "handler %q is loaded and was not%s", h.Name, whyLost(before, h.Name))
 		}
 	}

@@ -161,7 +161,14 @@ func askLoader(t *testing.T, version, dir string) (answer, string) {
 	return a, r.Dump.Error
 }
 
+// askContainerd is what containerd dumps, and what it says meanwhile.
 func askContainerd(t *testing.T, program, dir string) (answer, string) {
+	a, _, text := dumpOf(t, program, dir)
+	return a, text
+}
+
+// dumpOf is askContainerd, with the sections of the plugins as dumped.
+func dumpOf(t *testing.T, program, dir string) (a answer, plugins map[string]any, text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--config", dir+"/config.toml", "config", "dump")
@@ -173,20 +180,20 @@ func askContainerd(t *testing.T, program, dir string) (answer, string) {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	text := stderr.String()
+	text = stderr.String()
 	if len(text) > 600 {
 		text = text[:600]
 	}
-	a := answer{Exit: cmd.ProcessState.ExitCode()}
+	a = answer{Exit: cmd.ProcessState.ExitCode()}
 	if a.Exit != 0 {
-		return a, text
+		return a, nil, text
 	}
 	var dump struct {
 		Plugins map[string]any `toml:"plugins"`
 	}
 	if err := toml.Unmarshal(out, &dump); err != nil {
 		a.Unreadable = true
-		return a, fmt.Sprintf("unreadable: %v; %s", err, text)
+		return a, nil, fmt.Sprintf("unreadable: %v; %s", err, text)
 	}
 	section, ok := dump.Plugins["io.containerd.cri.v1.runtime"].(map[string]any)
 	if !ok {
@@ -209,5 +216,5 @@ func askContainerd(t *testing.T, program, dir string) (answer, string) {
 	if cdi, ok := section["enable_cdi"].(bool); ok {
 		a.CDI = fmt.Sprint(cdi)
 	}
-	return a, text
+	return a, dump.Plugins, text
 }

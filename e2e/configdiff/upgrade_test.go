@@ -48,8 +48,14 @@ func TestUpgradeWithContainerd(t *testing.T) {
 	}
 	const defaults = "defaults of 1.7"
 	asked[defaults] = Tree{Files: map[string]string{"config.toml": string(written)}}
+	// What is as by default is the same, whether it is ignored or not.
+	const replaced = "defaults of 1.7, replaced"
+	imported := strings.Replace(string(written), "imports = []", `imports = ["z.toml"]`, 1)
+	asked[replaced] = Tree{Files: map[string]string{"config.toml": imported, "z.toml": "version = 2\n[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.runc]\n  runtime_type = 'io.containerd.runc.v2'\n"}}
+	asked["settings that 1.7 ignores"] = ignoredSettings
 	names := slices.Sorted(maps.Keys(asked))
-	var next, losing, failures atomic.Int64
+	stock := stockOf(t, newer)
+	var next, losing, forced, failures atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.NumCPU() {
 		dir := filepath.Join(t.TempDir(), "tree")
@@ -59,10 +65,16 @@ func TestUpgradeWithContainerd(t *testing.T) {
 				if i >= len(names) || failures.Load() >= int64(*keep) {
 					return
 				}
-				u, diff := checkUpgrade(t, older, newer, dir, asked[names[i]])
+				u, diff := checkUpgrade(t, older, newer, dir, asked[names[i]], stock)
 				if diff != "" {
 					failures.Add(1)
 					t.Errorf("%s: %s\n%s", names[i], diff, asked[names[i]])
+				}
+				if names[i] == replaced && (u == nil || slices.ContainsFunc(u.Left, config.Change.InForce)) {
+					t.Errorf("%s: it is not the same: %+v", names[i], u)
+				}
+				if u != nil && slices.ContainsFunc(u.Left, config.Change.InForce) {
+					forced.Add(1)
 				}
 				if names[i] == defaults && (u == nil || len(u.Left) > 0 || !u.Files[0].Changed()) {
 					t.Errorf("%s: it is not all mended, or not changed: %+v", names[i], u)
@@ -74,18 +86,18 @@ func TestUpgradeWithContainerd(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d trees, %d of which lose something that cannot be mended, as is told", len(names), losing.Load())
+	t.Logf("%d trees, %d of which lose something that cannot be mended, and of %d settings come into force, as is told", len(names), losing.Load(), forced.Load())
 }
 
 // checkUpgrade lays a tree out in dir, migrates it, and compares; the upgrade is
 // nil when the tree is one that is not read.
-func checkUpgrade(t *testing.T, older, newer, dir string, tree Tree) (*config.Upgrade, string) {
+func checkUpgrade(t *testing.T, older, newer, dir string, tree Tree, stock map[string]any) (*config.Upgrade, string) {
 	if err := tree.write(dir); err != nil {
 		t.Error(err)
 		return nil, ""
 	}
 	defer os.RemoveAll(dir)
-	before, _ := askContainerd(t, older, dir)
+	before, was, _ := dumpOf(t, older, dir)
 	u := upgradeOf(t, dir)
 	if u == nil {
 		return nil, ""
@@ -95,14 +107,17 @@ func checkUpgrade(t *testing.T, older, newer, dir string, tree Tree) (*config.Up
 			t.Error(err)
 		}
 	}
-	after, stderr := askContainerd(t, newer, dir)
+	after, is, stderr := dumpOf(t, newer, dir)
 	diff := cmp.Diff(foretold(&u.Mended.Dump), after)
 	for i := 0; i < 20 && diff != ""; i++ { // it picks one of two names by chance
-		after, stderr = askContainerd(t, newer, dir)
+		after, is, stderr = dumpOf(t, newer, dir)
 		diff = cmp.Diff(foretold(&u.Mended.Dump), after)
 	}
 	if diff == "" && u.Before.Daemon.State == config.Running {
 		diff = untold(before, after, u.Left)
+		if u.Mended.Daemon.State == config.Running && was != nil {
+			diff += untoldSettings(was, is, stock, u.Left)
+		}
 	}
 	if diff == "" {
 		return u, ""

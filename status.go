@@ -66,7 +66,7 @@ func newStatusCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "text", "text, wide, json, yaml or html")
-	flags.StringVar(&o.save, "save", "", "also write a snapshot to this file, for lint, why and status")
+	flags.StringVar(&o.save, "save", "", "also write a snapshot to this file, for lint, why and status; - prints it in place of the status")
 	flags.BoolVar(&o.pods, "pods", false, "count the Pods that use each default handler, for which all Pods are listed")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "show it anew when it changes, until ^C")
 	flags.DurationVar(&o.interval, "interval", 2*time.Second, "shortest time between two looks of --watch")
@@ -84,6 +84,8 @@ func (o *statusOptions) check() error {
 		return errors.New("--watch shows text, wide, json or yaml")
 	case o.watch && (o.pods || o.save != ""):
 		return errors.New("--pods and --save go without --watch")
+	case o.save == "-" && (o.pods || o.output != "text"):
+		return errors.New("--save - prints the snapshot in place of the status: it goes without --output and --pods")
 	case o.interval < 100*time.Millisecond:
 		return errors.New("--interval: want 100ms at least")
 	}
@@ -109,6 +111,10 @@ func (o *statusOptions) run(cmd *cobra.Command) error {
 	}
 	if err := o.read(contextOf(cmd), view, cmd.InOrStdin(), kinds); err != nil {
 		return err
+	}
+	if o.save == "-" {
+		view.note("stdout is the snapshot; judge by it with --now %s", view.time.UTC().Format(time.RFC3339))
+		return view.writeSnapshot(cmd.OutOrStdout())
 	}
 	if o.save != "" {
 		if err := view.save(o.save); err != nil {
@@ -160,12 +166,13 @@ func (s *status) countPods(ctx context.Context, view *clusterView) error {
 	if err != nil {
 		return err
 	}
-	counts := map[string]int{}
+	counts, seen := map[string]int{}, false
 	err = store.each(ctx, corev1.SchemeGroupVersion.WithKind("Pod"), "", func(o client.Object) {
 		pod, ok := o.(*corev1.Pod)
 		if !ok {
 			return
 		}
+		seen = true
 		class, node := pod.Spec.RuntimeClassName, s.nodes.Node(pod.Spec.NodeName)
 		if node != nil && (class == nil || *class == "") && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 			counts[node.Default()]++
@@ -173,6 +180,10 @@ func (s *status) countPods(ctx context.Context, view *clusterView) error {
 	})
 	if err != nil {
 		return fmt.Errorf("count the Pods of %s: %w", view.where(), err)
+	}
+	if !seen && view.snapshot != "" {
+		view.note("%s holds no Pod, so --pods counts none", view.snapshot)
+		return nil
 	}
 	for i := range s.Defaults {
 		n := counts[s.Defaults[i].Handler]

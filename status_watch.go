@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -47,7 +48,16 @@ func (o *statusOptions) follow(ctx context.Context, cmd *cobra.Command, view *cl
 	if err != nil {
 		return err
 	}
+	contact, err := newContact(cfg, view.scheme)
+	if err != nil {
+		return err
+	}
 	screen := isTerminal(cmd.OutOrStdout())
+	stderr := cmd.ErrOrStderr()
+	if screen && isTerminal(stderr) {
+		stderr = io.Discard // it is on the screen
+	}
+	defer contact.keep(ctx, o.interval, stderr)()
 	var before []byte
 	for {
 		view.state = webhook.NewState(gate)
@@ -61,20 +71,26 @@ func (o *statusOptions) follow(ctx context.Context, cmd *cobra.Command, view *cl
 		if err := writeStatus(&text, o.output, s); err != nil {
 			return err
 		}
+		lost := ""
+		if screen {
+			lost = contact.lost()
+			text.WriteString(lost)
+		}
 		if !bytes.Equal(text.Bytes(), before) {
 			before = bytes.Clone(text.Bytes())
-			if err := o.show(&out, cmd, s, view.time, screen); err != nil {
+			if err := o.show(&out, cmd, s, view.time, screen, lost); err != nil {
 				return err
 			}
 		}
-		if !awaitChange(ctx, changed, o.interval) {
+		if !awaitChange(ctx, changed, contact.turned, o.interval) {
 			return nil
 		}
 	}
 }
 
-// show prints one status: on a terminal in place of the one before, else after it.
-func (o *statusOptions) show(out *bytes.Buffer, cmd *cobra.Command, s *status, now time.Time, screen bool) error {
+// show prints one status: on a terminal in place of the one before and with what is
+// lost, else after it.
+func (o *statusOptions) show(out *bytes.Buffer, cmd *cobra.Command, s *status, now time.Time, screen bool, lost string) error {
 	s.At = now.UTC()
 	if screen {
 		out.WriteString("\x1b[H\x1b[2J")
@@ -84,6 +100,9 @@ func (o *statusOptions) show(out *bytes.Buffer, cmd *cobra.Command, s *status, n
 			out.Write(p.Bytes())
 		} else if err := writeStatus(out, o.output, s); err != nil {
 			return err
+		}
+		if lost != "" {
+			fmt.Fprintf(out, "\n%s\n", (&printer{colour: wantsColour(cmd.OutOrStdout())}).paint(red, printable(lost)))
 		}
 	} else {
 		if err := writeStatus(out, o.output, s); err != nil {
@@ -98,8 +117,9 @@ func (o *statusOptions) show(out *bytes.Buffer, cmd *cobra.Command, s *status, n
 	return err
 }
 
-// awaitChange waits for a change, but no shorter than pause; false at the end of ctx.
-func awaitChange(ctx context.Context, changed <-chan struct{}, pause time.Duration) bool {
+// awaitChange waits for a change, but no shorter than pause, or until the contact
+// turned; false at the end of ctx.
+func awaitChange(ctx context.Context, changed, turned <-chan struct{}, pause time.Duration) bool {
 	for _, until := range []<-chan time.Time{time.After(pause), nil} {
 		var hint <-chan struct{}
 		tick := until
@@ -109,6 +129,8 @@ func awaitChange(ctx context.Context, changed <-chan struct{}, pause time.Durati
 		select {
 		case <-ctx.Done():
 			return false
+		case <-turned:
+			return true
 		case <-tick:
 		case <-hint:
 		}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/runtimegate/runtimegate/inventory/fleet"
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
 )
 
@@ -109,6 +112,70 @@ func TestStatusWatch(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("does not end")
+	}
+}
+
+// TestStatusWatchLosesCluster: an API server that is gone is told of within seconds,
+// as is one that is back; and the end is no error meanwhile.
+func TestStatusWatchLosesCluster(t *testing.T) {
+	handler := watchServer{gpuCluster(), make(chan v1alpha1.NodeRuntime)}
+	server := httptest.NewServer(handler)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, errs := &growing{}, &growing{}
+	cmd := newRootCommand()
+	cmd.SetArgs([]string{"status", "--watch", "--interval", "100ms", "--kubeconfig", kubeconfig(t, server.URL)})
+	cmd.SetOut(out)
+	cmd.SetErr(errs)
+	ended := make(chan error)
+	go func() { ended <- cmd.ExecuteContext(ctx) }()
+
+	until(t, out, "nvidia  nvidia   1/2")
+	address := server.Listener.Addr().String()
+	server.CloseClientConnections()
+	server.Close()
+	until(t, errs, "warning: the API server has not answered since ")
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
+	again.Start()
+	until(t, errs, "note: the API server answers again")
+	again.CloseClientConnections()
+	again.Close()
+	until(t, errs, "connection refused)\nnote: the API server answers again: what is shown is current within a minute\nwarning: ")
+	if strings.Contains(out.String(), "answer") {
+		t.Error("stdout, which is no screen, tells of it")
+	}
+	cancel()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("ended with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("does not end")
+	}
+}
+
+// TestStatusShowsWhatIsLost: the screen says that it is no longer current.
+func TestStatusShowsWhatIsLost(t *testing.T) {
+	o := &statusOptions{output: "text"}
+	cmd := newRootCommand()
+	shown := &growing{}
+	cmd.SetOut(shown)
+	s := &status{Overview: &fleet.Overview{}}
+	c := &contact{answered: statusTime}
+	for _, err := range []error{nil, errors.New("connection refused"), nil} {
+		c.heard(err, statusTime.Add(time.Hour))
+		if err := o.show(&bytes.Buffer{}, cmd, s, statusTime, true, c.lost()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "\nthe API server has not answered since 2026-01-02T01:05:00Z: what is shown is of that time (connection refused)\n"
+	if screens := strings.Split(shown.String(), "\x1b[2J"); len(screens) != 4 || strings.Contains(screens[1]+screens[3], "answer") || !strings.HasSuffix(screens[2], want+"\x1b[H") {
+		t.Errorf("screens %q", screens)
 	}
 }
 

@@ -27,8 +27,9 @@ runtimeclass/NAME, node/NAME, or with -f manifests that are not applied yet, and
 asks the cluster that kubectl would talk to, or a snapshot of it. A snapshot in
 which Pods, workloads and Events are to be found has to hold them:
 
-  kubectl get nodes,noderuntimes,runtimeclasses,runtimepolicies,namespaces -o yaml
-  kubectl get pods,deployments,replicasets,events -A -o yaml
+  kubectl get nodes,noderuntimes,runtimeclasses,runtimepolicies,namespaces -o yaml > cluster.yaml
+  echo --- >> cluster.yaml
+  kubectl get pods,deployments,replicasets,statefulsets,daemonsets,jobs,events -A -o yaml >> cluster.yaml
 
   exit code 0   nothing is wrong
             1   something is: it is denied, fails, or will after the next restart

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -14,9 +15,10 @@ import (
 const (
 	podsPath   = "/api/v1/namespaces/research/pods"
 	eventsPath = "/api/v1/namespaces/research/events"
+	setsPath   = "/apis/apps/v1/namespaces/research/replicasets/set"
 )
 
-// A whyServer is a lintServer that serves single Pods, too.
+// A whyServer is a lintServer that serves single Pods, and a ReplicaSet, too.
 type whyServer struct{ lists *lintServer }
 
 func (s whyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -30,12 +32,18 @@ func (s whyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
+	if sets := s.lists.objects[setsPath]; r.URL.Path == setsPath && len(sets) == 1 {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(sets[0])
+		return
+	}
 	s.lists.ServeHTTP(w, r)
 }
 
 // TestWhyCluster asks a cluster for a Pod and its Events, which come in pages.
 func TestWhyCluster(t *testing.T) {
 	class := "nvidia"
+	yes := true
 	tests := map[string]struct {
 		change func(*lintServer)
 		pod    string
@@ -48,9 +56,22 @@ func TestWhyCluster(t *testing.T) {
 			stdout: []string{
 				`Pod/hangs in research: Wrong: handler "nvidia" (RuntimeClass "nvidia") is not loaded on plain, the only node this Pod may land on`,
 				"that is: the running runtime has not loaded handler \"nvidia\", whatever its files say (words of containerd or cri-dockerd)",
-				"$ kubectl delete pod hangs -n research",
+				"$ kubectl get pod hangs -n research -o yaml > hangs.yaml",
 			},
 			err: "exit code 1",
+		},
+		"a ReplicaSet makes it anew": {
+			change: func(s *lintServer) { s.objects[setsPath] = []any{&appsv1.ReplicaSet{}} },
+			pod:    "owned",
+			stdout: []string{`ReplicaSet "set" makes it anew`, "$ kubectl delete pod owned -n research"},
+			err:    "exit code 1",
+		},
+		"its ReplicaSet may not be read": {
+			change: func(s *lintServer) { s.codes[setsPath] = http.StatusForbidden },
+			pod:    "owned",
+			stdout: []string{`See that the template of ReplicaSet "set", which was not read, has no nodeName.`},
+			stderr: "note: what made it is not known: ",
+			err:    "exit code 1",
 		},
 		"its Events may not be listed": {
 			change: func(s *lintServer) { s.codes[eventsPath] = http.StatusForbidden },
@@ -78,6 +99,9 @@ func TestWhyCluster(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Name: "hangs", Namespace: "research", UID: "u"},
 				Spec:       corev1.PodSpec{RuntimeClassName: &class, NodeName: "plain"},
 			}}
+			owned := cluster.objects[podsPath][0].(corev1.Pod)
+			owned.Name, owned.OwnerReferences = "owned", []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "set", Controller: &yes}}
+			cluster.objects[podsPath] = append(cluster.objects[podsPath], owned)
 			event := corev1.Event{
 				ObjectMeta: metav1.ObjectMeta{Name: "1", Namespace: "research"}, Reason: "FailedCreatePodSandBox",
 				InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "other"}, Message: `no runtime for "other" is configured`,

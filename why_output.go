@@ -204,7 +204,11 @@ func (p *printer) events(events []why.Event, now time.Time) {
 			times = fmt.Sprintf(", %d times", e.Count)
 		}
 		p.line("  %s, %s%s: %s: %s", printable(on), ago(now, e.Time), times, printable(e.Reason), printable(e.Message))
-		p.line("    that is: %s (words of %s)", printable(e.Meaning), e.By)
+		is := "that is"
+		if e.Past {
+			is = "that is past, and was"
+		}
+		p.line("    %s: %s (words of %s)", is, printable(e.Meaning), e.By)
 	}
 }
 

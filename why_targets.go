@@ -117,11 +117,16 @@ func (r *whyRun) askTarget(ctx context.Context, store objectStore, t whyTarget) 
 		}
 		return nil, fmt.Errorf("cannot read %s %q: %w", t.kind, t.name, err)
 	}
-	events, err := eventsOf(ctx, store, object, t.kind, namespace)
-	if err != nil {
+	q := r.question(object, t.kind, namespace, nil)
+	if q.Events, q.Pods, err = eventsOf(ctx, store, object, t.kind, namespace); err != nil {
 		r.view.note("its Events are not known: %v", err)
 	}
-	return why.Ask(ctx, r.gate, r.nodes, r.question(object, t.kind, namespace, events)), nil
+	if pod, ok := object.(*corev1.Pod); ok && pod.Spec.NodeName != "" {
+		if q.Maker, err = makerOf(ctx, store, pod); err != nil {
+			r.view.note("what made it is not known: %v", err)
+		}
+	}
+	return why.Ask(ctx, r.gate, r.nodes, q), nil
 }
 
 // where names the cluster or the snapshot in a message.
@@ -130,37 +135,4 @@ func (v *clusterView) where() string {
 		return v.snapshot
 	}
 	return v.config.Host
-}
-
-// makers are the kinds that make others, in the order in which they are looked
-// through: what a ReplicaSet has made is found after the ReplicaSet itself.
-var makers = []string{"ReplicaSet", "Job", "Pod"}
-
-// eventsOf returns the Events of an object and of what it has made.
-func eventsOf(ctx context.Context, store objectStore, object client.Object, kind, namespace string) ([]corev1.Event, error) {
-	family := map[string]bool{kind + "/" + object.GetName(): true}
-	if kind != "Pod" {
-		for _, made := range makers {
-			err := store.each(ctx, kindNamed(made), namespace, func(o client.Object) {
-				if pod, ok := o.(*corev1.Pod); ok && why.IsUp(pod) {
-					return // what kept it once does so no more
-				}
-				for _, owner := range o.GetOwnerReferences() {
-					if family[owner.Kind+"/"+owner.Name] {
-						family[made+"/"+o.GetName()] = true
-					}
-				}
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-	}
-	var events []corev1.Event
-	err := store.each(ctx, eventKind, namespace, func(o client.Object) {
-		if e, ok := o.(*corev1.Event); ok && family[e.InvolvedObject.Kind+"/"+e.InvolvedObject.Name] {
-			events = append(events, *e)
-		}
-	})
-	return events, err
 }

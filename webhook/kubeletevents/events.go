@@ -2,7 +2,10 @@ package kubeletevents
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/runtimegate/runtimegate/config"
 )
 
 // A Cause is what an Event says to be the matter.
@@ -43,13 +46,14 @@ type Meaning struct {
 	Cause Cause
 	// By is the component whose wording it is.
 	By string
-	// Handler and Class are the names in it, and Program the path or name of what
-	// is missing; empty where it has none.
-	Handler, Class, Program string
+	// Handler and Class are the names in it, Program the path or name of what is
+	// missing, and Socket the one that nobody serves; empty where it has none.
+	Handler, Class, Program, Socket string
 }
 
-// Of reads an Event; nil if it says nothing about a handler or a sandbox.
-func Of(reason, message string) *Meaning {
+// Of reads an Event; nil if it says nothing about a handler or a sandbox. endpoint
+// is the CRI socket of its node, beside the usual ones; empty if it is not known.
+func Of(reason, message, endpoint string) *Meaning {
 	for i := range wordings {
 		w := &wordings[i]
 		if len(w.reasons) > 0 && !strings.Contains(" "+w.reasons+" ", " "+reason+" ") {
@@ -69,11 +73,30 @@ func Of(reason, message string) *Meaning {
 				m.Class = value
 			case "program":
 				m.Program = value
+			case "socket":
+				m.Socket = value
 			}
+		}
+		if m.Cause == RuntimeDown && m.Socket != "" && !isCRI(m.Socket, endpoint) {
+			m.Cause = Elsewhere
 		}
 		return m
 	}
 	return nil
+}
+
+// criDockerd are the sockets of cri-dockerd, and of the dockershim before it.
+var criDockerd = []string{"/run/cri-dockerd.sock", "/run/dockershim.sock"}
+
+// isCRI says whether a socket is one on which a runtime serves the CRI. Others have
+// the name of a runtime in their paths too: those of snapshotters, shims, plugins.
+func isCRI(socket, endpoint string) bool {
+	at := func(path string) string {
+		return strings.TrimPrefix(strings.TrimPrefix(path, "unix://"), "/var") // /var/run is /run
+	}
+	socket = at(socket)
+	return socket == at(endpoint) || slices.Contains(criDockerd, socket) ||
+		slices.ContainsFunc(config.Locations, func(l config.Location) bool { return at(l.Socket) == socket })
 }
 
 // String says it in one sentence for people.
@@ -103,6 +126,9 @@ func (m *Meaning) String() string {
 		return "the handler does not offer what the Pod needs of it"
 	case Unschedulable:
 		return "no node may run the Pod now: its selector, the nodes' taints or its size keep it off"
+	}
+	if m.Socket != "" {
+		return fmt.Sprintf("the sandbox fails for another reason than its handler: nobody serves the socket %s", m.Socket)
 	}
 	return "the sandbox fails for another reason than its handler"
 }

@@ -29,10 +29,10 @@ func TestEvents(t *testing.T) {
 			var got strings.Builder
 			got.Write(event)
 			got.WriteString("--\n")
-			if m := Of(reason, strings.TrimSpace(message)); m != nil {
+			if m := Of(reason, strings.TrimSpace(message), "unix:///run/custom/cri.sock"); m != nil {
 				used[m.Cause] = true
 				fmt.Fprintf(&got, "%s (%s)\n", m.Cause, m.By)
-				for _, field := range [][2]string{{"handler", m.Handler}, {"class", m.Class}, {"program", m.Program}} {
+				for _, field := range [][2]string{{"handler", m.Handler}, {"class", m.Class}, {"program", m.Program}, {"socket", m.Socket}} {
 					if field[1] != "" {
 						fmt.Fprintf(&got, "%s: %s\n", field[0], field[1])
 					}

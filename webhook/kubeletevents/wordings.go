@@ -65,7 +65,8 @@ var wordings = []wording{
 	{ClassWithAnnotation, "containerd", "", regexp.MustCompile(`untrusted workload with explicit runtime handler is not allowed`)},
 	// A containerd whose CRI plugin is off or has not come up.
 	{RuntimeDown, "containerd", "", regexp.MustCompile(`unknown service runtime\.v1(?:alpha2)?\.RuntimeService`)},
-	{RuntimeDown, "kubelet", sandbox, regexp.MustCompile(`dial unix \S*(?:containerd|crio|cri-dockerd|docker)\S*: (?:connect: connection refused|connect: no such file or directory)`)},
+	// Of any other socket it means Elsewhere: isCRI.
+	{RuntimeDown, "kubelet", sandbox, regexp.MustCompile(`dial unix (?P<socket>/\S*): connect: (?:connection refused|no such file or directory)`)},
 	// The kubelet (kubernetes 1.37, pkg/kubelet/kubelet_pods.go, lifecycle/predicate.go).
 	{FeatureMissing, "kubelet", "", regexp.MustCompile(`requested recursive read-only mode, but it is not supported by the runtime`)},
 	{FeatureMissing, "kubelet", "SupplementalGroupsPolicyNotSupported", regexp.MustCompile(``)},

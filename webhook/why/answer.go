@@ -132,6 +132,8 @@ type Event struct {
 	Cause   string `json:"cause"`
 	By      string `json:"by"`
 	Meaning string `json:"meaning"`
+	// Past: it is known to be over, and does not count.
+	Past bool `json:"past,omitempty"`
 }
 
 // A Node is what is known of a node.

@@ -2,6 +2,7 @@ package why
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func (a *asker) readEvents() {
 	slices.SortStableFunc(a.Events, func(x, y corev1.Event) int { return timeOf(&y).Compare(timeOf(&x)) })
 	for i := range a.Events {
 		e := &a.Events[i]
-		meaning := kubeletevents.Of(e.Reason, e.Message)
+		meaning := kubeletevents.Of(e.Reason, e.Message, a.endpointOf(e))
 		if meaning == nil || len(a.answer.Events) == maxEvents {
 			continue
 		}
@@ -30,11 +31,13 @@ func (a *asker) readEvents() {
 			Time: timeOf(e).UTC(), On: strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name, Node: e.Source.Host,
 			Reason: e.Reason, Message: strings.TrimSpace(e.Message), Count: int(max(e.Count, 1)),
 			Cause: string(meaning.Cause), By: meaning.By, Meaning: meaning.String(),
+			Past: a.isPast(e, meaning),
 		}
 		if e.Series != nil {
 			event.Count = int(e.Series.Count)
 		}
-		if key := event.Cause + meaning.Handler + meaning.Program + event.Node; !told[key] {
+		// What is past hides nothing that is not.
+		if key := fmt.Sprint(event.Cause, meaning.Handler, meaning.Program, meaning.Socket, event.Node, event.Past); !told[key] {
 			told[key] = true
 			a.answer.Events = append(a.answer.Events, event)
 			a.meanings = append(a.meanings, meaning)

@@ -32,11 +32,11 @@ func (a *asker) mend(ctx context.Context, f *webhook.Finding) {
 	case webhook.Forbidden:
 		a.change(fmt.Sprintf("Use what RuntimePolicy %q allows, or have whoever owns it allow more.", f.Policy), "kubectl get runtimepolicy "+f.Policy+" -o yaml")
 	case webhook.Missing:
-		a.mendLacking()
+		a.mendLacking(ctx)
 	case webhook.Partial:
 		a.mendPartial()
 	case webhook.Unknown:
-		a.mendUnknown(f)
+		a.mendUnknown(ctx, f)
 	case webhook.Broken:
 		a.mendGroups(inventory.Broken)
 	case webhook.Expiring:
@@ -69,7 +69,7 @@ func (a *asker) mendRejected(ctx context.Context, f *webhook.Finding) {
 }
 
 // mendLacking is for nodes that lack the handler, where all do.
-func (a *asker) mendLacking() {
+func (a *asker) mendLacking(ctx context.Context) {
 	known := false
 	for _, g := range a.groups {
 		if g.Place == fleet.Candidate && g.Loaded == fleet.No {
@@ -79,17 +79,17 @@ func (a *asker) mendLacking() {
 	if known {
 		return
 	}
-	a.offer()
+	a.offer(ctx)
 }
 
 // offer plans what there is to do where no file has a trace of the handler.
-func (a *asker) offer() {
+func (a *asker) offer(ctx context.Context) {
 	c, ask := a.chain, &a.chain.Ask
 	if near := c.Nearest(); near != "" {
-		a.mendName(near)
+		a.mendName(ctx, near)
 		return
 	}
-	if a.elsewhere() {
+	if a.elsewhere(ctx) {
 		return
 	}
 	for _, g := range a.groups {
@@ -108,9 +108,9 @@ func (a *asker) offer() {
 }
 
 // mendName is for a name that was mistyped, in the class or by whoever made it.
-func (a *asker) mendName(near string) {
+func (a *asker) mendName(ctx context.Context, near string) {
 	var classes []string
-	for _, class := range a.gate.Classes(context.Background()) {
+	for _, class := range a.gate.Classes(ctx) {
 		if class.Handler == near {
 			classes = append(classes, fmt.Sprintf("%q", class.Name))
 		}
@@ -124,15 +124,13 @@ func (a *asker) mendName(near string) {
 
 // elsewhere plans how to reach nodes that have the handler, and that the Pod may
 // not land on.
-func (a *asker) elsewhere() bool {
+func (a *asker) elsewhere(ctx context.Context) bool {
 	ask := &a.chain.Ask
 	switch {
 	case ask.Tainted.Count > 0:
 		a.change(fmt.Sprintf("Tolerate the taint %s, in the Pod or better in scheduling.tolerations of RuntimeClass %q: the handler is on %s.", ask.Taint.ToString(), a.chain.ClassName, ask.Tainted))
 	case a.chain.Bound != "" && a.chain.Anew.Has.Count > 0:
-		do := fmt.Sprintf("The Pod is bound to %s. Made anew it may land on %s; the handler is on %d of them: %s.", a.chain.Bound, nodes(a.chain.Anew.Candidates()), a.chain.Anew.Has.Count, a.chain.Anew.Has)
-		a.change(do, "kubectl delete pod "+a.About.Name+" -n "+a.About.Namespace)
-		a.narrow(a.chain.Anew)
+		return a.rebind(ctx)
 	case ask.Elsewhere.Count > 0:
 		a.change(fmt.Sprintf("Let the Pod land where the handler is, on %s: nodeName, selector, affinity, taints or size keep it off.", ask.Elsewhere))
 	default:
@@ -167,11 +165,11 @@ func (a *asker) narrow(c inventory.Coverage) {
 			fmt.Sprintf("kubectl label node %s handler.runtimegate.io/%s=true", strings.Join(c.Has.Sample, " "), a.chain.Ask.Handler))
 		return
 	}
-	a.change(fmt.Sprintf("Set scheduling.nodeSelector of RuntimeClass %q, or nodeSelector of the Pod, to what only nodes with the handler are labelled: %s.", a.chain.ClassName, strings.Join(labels, ", or ")))
+	a.change(fmt.Sprintf("Set scheduling.nodeSelector of RuntimeClass %q, or %s, to what only nodes with the handler are labelled: %s.", a.chain.ClassName, a.selectorOf(), strings.Join(labels, ", or ")))
 }
 
 // mendUnknown is for what nobody knows.
-func (a *asker) mendUnknown(f *webhook.Finding) {
+func (a *asker) mendUnknown(ctx context.Context, f *webhook.Finding) {
 	ask := &a.chain.Ask
 	switch {
 	case a.chain.Unread != nil:
@@ -181,7 +179,7 @@ func (a *asker) mendUnknown(f *webhook.Finding) {
 		return
 	case a.chain.Ask.OnDemand && ask.Unknown() == 0:
 		a.plan(remedy.Step{Phase: remedy.Look, Do: "Nodes with the handler are made when Pods ask for them: wait for one, and see that its pool still makes it.", Run: []string{"kubectl get nodes --sort-by=.metadata.creationTimestamp"}})
-	case ask.Candidates() == 0 && a.elsewhere():
+	case ask.Candidates() == 0 && a.elsewhere(ctx):
 	case ask.Candidates() == 0 && ask.MaybeTainted.Count > 0:
 		a.change(fmt.Sprintf("Tolerate the taint %s, in the Pod or better in scheduling.tolerations of RuntimeClass %q, if it is to run on %s.", ask.Taint.ToString(), a.chain.ClassName, ask.MaybeTainted))
 	case ask.Candidates() == 0:
@@ -245,7 +243,7 @@ func (a *asker) mendFindings(g *fleet.Group) bool {
 // mendByEvents plans what the Events ask for, where the inventory knows of nothing.
 func (a *asker) mendByEvents() {
 	for i, m := range a.meanings {
-		if isJudged(m.Cause) {
+		if isJudged(m.Cause) || a.answer.Events[i].Past {
 			continue
 		}
 		s := remedy.Site{Handler: a.chain.Ask.Handler}

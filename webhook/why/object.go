@@ -26,6 +26,10 @@ type Question struct {
 	Refused webhook.Verdict
 	// Events are those of the object, and of what it has made.
 	Events []corev1.Event
+	// Pods are those that a workload has made and that have not come up.
+	Pods []*corev1.Pod
+	// Maker is what made a Pod; nil if nothing did.
+	Maker *Maker
 }
 
 // An asker answers one Question.
@@ -158,7 +162,7 @@ func (a *asker) sumUpEvents() {
 		return
 	}
 	for i, e := range a.answer.Events {
-		if !isJudged(a.meanings[i].Cause) {
+		if !isJudged(a.meanings[i].Cause) && !e.Past {
 			a.answer.Outcome, a.answer.Summary = Wrong, fmt.Sprintf("%s: %s", e.On, e.Meaning)
 			return
 		}

@@ -139,17 +139,17 @@ func otherSettings(before, after *Result) (out []Change) {
 		case !ok && strings.HasSuffix(path, cdiSuffix) && before.settings[path] == true:
 			// It is always on.
 		case !ok && after.Runtime.knows(path):
-			add(path, "is not set and was %s", quoted(before.settings[path]))
+			add(path, "is not set and was %s", quoted(path, before.settings[path]))
 		case !ok:
-			add(path, "was %s and is nothing to %s", quoted(before.settings[path]), after.Runtime)
+			add(path, "was %s and is nothing to %s", quoted(path, before.settings[path]), after.Runtime)
 		case !reflect.DeepEqual(now, before.settings[path]):
-			add(path, "is %s and was %s", quoted(now), quoted(before.settings[path]))
+			add(path, "is %s and was %s", quoted(path, now), quoted(path, before.settings[path]))
 		}
 	}
 	for _, path := range sortedKeys(after.settings) {
 		name, _ := handlerOf(path)
 		if _, ok := before.settings[path]; !ok && name != "" && both(name) {
-			add(path, "is %s and was not set", quoted(after.settings[path]))
+			add(path, "is %s and was not set", quoted(path, after.settings[path]))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
@@ -171,7 +171,10 @@ func (r Runtime) knows(path string) bool {
 	return shape == nil || knownKey(shape, parts[1:]) && spansAllow(r, spans, parts[1:])
 }
 
-func quoted(v any) string {
+func quoted(path string, v any) string {
+	if isSecret(path) {
+		return "…"
+	}
 	switch v := v.(type) {
 	case string:
 		return fmt.Sprintf("%q", v)
@@ -179,4 +182,11 @@ func quoted(v any) string {
 		return fmt.Sprintf("%q", v)
 	}
 	return fmt.Sprint(v)
+}
+
+// isSecret tells whether a setting is one of a registry's credentials, which are
+// not to be printed.
+func isSecret(path string) bool {
+	key := path[strings.LastIndex(path, pathSep)+len(pathSep):]
+	return slices.Contains([]string{"password", "auth", "identitytoken"}, key)
 }

@@ -80,7 +80,7 @@ func inForce(before, after *Result, files []*File) (out []Change) {
 			continue
 		}
 		place, why := before.unheeded(parts, after.Runtime, files)
-		out = append(out, Change{Kind: ChangeInForce, Message: fmt.Sprintf("%s is %s%s: %s %s", settingName(parts), quoted(value), place, before.Runtime, why)})
+		out = append(out, Change{Kind: ChangeInForce, Message: fmt.Sprintf("%s is %s%s: %s %s", settingName(parts), quoted(path, value), place, before.Runtime, why)})
 	}
 	return out
 }

@@ -28,6 +28,10 @@ func TestInForce(t *testing.T) {
 			`"io.containerd.cri.v1.images".pinned_images.sandbox is "mirror/pause" (/etc/tree/config.toml:4): containerd 1.7.27 ignored it, since /etc/tree/z.toml:2 replaces the plugin's whole section`,
 			`"io.containerd.cri.v1.runtime".cni.bin_dirs is ["/cni"] (/etc/tree/config.toml:6): containerd 1.7.27 ignored it, since /etc/tree/z.toml:2 replaces the plugin's whole section`,
 		}},
+		"a password is not printed": {head + cri + "[plugins.'io.containerd.grpc.v1.cri'.registry.configs.r.auth]\nusername = 'u'\npassword = 'secret'\n", runc, "1.7.27", []string{
+			`"io.containerd.cri.v1.images".registry.configs.r.auth.password is … (/etc/tree/config.toml:6): containerd 1.7.27 ignored it, since /etc/tree/z.toml:2 replaces the plugin's whole section`,
+			`"io.containerd.cri.v1.images".registry.configs.r.auth.username is "u" (/etc/tree/config.toml:5): containerd 1.7.27 ignored it, since /etc/tree/z.toml:2 replaces the plugin's whole section`,
+		}},
 		"another plugin": {head + "[plugins.'io.containerd.nri.v1.nri']\nplugin_path = '/nri'\n", "version = 2\n[plugins.'io.containerd.nri.v1.nri']\n", "1.7.27", []string{
 			`"io.containerd.nri.v1.nri".plugin_path is "/nri" (/etc/tree/config.toml:4): containerd 1.7.27 ignored it, since /etc/tree/z.toml:2 replaces the plugin's whole section`,
 		}},

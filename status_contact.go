@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"sync"
 	"time"
 
@@ -83,11 +85,15 @@ func (c *contact) ask(ctx context.Context, every time.Duration, stderr io.Writer
 func (c *contact) heard(err error, now time.Time) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was := c.err
-	c.err = err
 	if err == nil {
 		c.answered = now
 	}
+	var asked *url.Error
+	if errors.As(err, &asked) {
+		err = asked.Err // what was asked for is of no interest
+	}
+	was := c.err
+	c.err = err
 	switch {
 	case was == nil && err != nil:
 		return "warning: " + c.lostLocked()

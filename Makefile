@@ -40,7 +40,7 @@ test: containerds promtool verify ## Run all checks and tests
 	cd e2e && go test -v -count=1 ./configdiff -run='TestLoadAgreesWithContainerd$$|TestUpgradeWithContainerd$$' -args -bin='$(CURDIR)/$(BIN)' -containerd=1.7,2.4 -trees=100
 	cd e2e && go test -v -count=1 ./containerd
 	cd e2e && go test -v -count=1 ./soak ./scale
-	cd e2e && go test -v -count=1 -timeout=20m .
+	cd e2e && go test -v -count=1 -timeout=20m -parallel=3 .
 
 .PHONY: build
 build: ## Build runtimegate into .cache/bin

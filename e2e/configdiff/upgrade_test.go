@@ -19,10 +19,10 @@ import (
 	"github.com/runtimegate/runtimegate/config/hostfs"
 )
 
-// TestUpgradeWithContainerd migrates trees from 1.7 to 2.4, the recorded ones and
-// generated ones, and asks the real containerd of both versions: what 2.4 has of
-// the mended files is what was foretold, and nothing that 1.7 has is lost unless
-// that was told.
+// TestUpgradeWithContainerd migrates trees from 1.7 to 2.4, generated ones and
+// recorded ones (with 1,000 trees or more all of these), and asks the real
+// containerd of both versions: what 2.4 has of the mended files is what was
+// foretold, and nothing that 1.7 has is lost unless that was told.
 func TestUpgradeWithContainerd(t *testing.T) {
 	older, newer := programOf(t, "1.7"), programOf(t, "2.4")
 	for _, program := range []string{older, newer} {
@@ -35,7 +35,10 @@ func TestUpgradeWithContainerd(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := map[string]Tree{}
-	for _, entry := range cases {
+	for i, entry := range cases {
+		if *trees < 1000 && i%3 != 0 { // all of them take a minute
+			continue
+		}
 		asked[entry.Name()] = readTree(t, filepath.Join(recorded, entry.Name()))
 	}
 	for i := range uint64(*trees / 4) { // a tree takes two programs

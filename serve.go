@@ -1,12 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"os/signal"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -113,11 +112,6 @@ func newServeCommand() *cobra.Command {
 }
 
 func (o *serveOptions) run(cmd *cobra.Command) error {
-	if os.Getenv("GOGC") == "" {
-		// Most of its memory is what it knows of nodes, which is there to stay: less
-		// garbage beside it costs next to nothing.
-		debug.SetGCPercent(50)
-	}
 	// Near the limit of its container it collects more often, and is not killed.
 	_, _ = memlimit.Set(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.FromCgroup))
 	log, err := newLogger(cmd.ErrOrStderr(), o.logFormat)
@@ -171,6 +165,9 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if err := audit.Register(mgr, gate, ready, o.auditInterval); err != nil {
+		return err
+	}
+	if err := mgr.Add(everywhere(func(ctx context.Context) error { return keepLean(ctx, ready) })); err != nil {
 		return err
 	}
 	marks := audit.MarkOptions{Labels: o.nodeLabels, Condition: o.nodeCondition, Inventory: choices.Inventory}
@@ -257,3 +254,12 @@ func parseAction(flag, name string, takes ...webhook.Action) (webhook.Action, er
 	}
 	return webhook.Allow, fmt.Errorf("%s %q: want %s", flag, name, strings.Join(names, " or "))
 }
+
+// everywhere is a task of every replica, not of the leader alone.
+type everywhere func(context.Context) error
+
+// Start implements manager.Runnable.
+func (e everywhere) Start(ctx context.Context) error { return e(ctx) }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (e everywhere) NeedLeaderElection() bool { return false }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// garbage is how much of it a serve that knows many nodes may have beside what it
+// uses, so that it does not take twice the memory.
+const garbage = 64 << 20
+
+// keepLean has Go's collector run more often the more memory is in use, until the
+// context is done: from the default, where that is little, to a quarter as much
+// garbage as there is memory in use. What the start has left goes back to the
+// system at once.
+func keepLean(ctx context.Context, ready func() bool) error {
+	if os.Getenv("GOGC") != "" {
+		return nil
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for started := false; ; {
+		debug.SetGCPercent(gcPercent(liveHeap()))
+		if !started && ready() {
+			started = true
+			debug.FreeOSMemory()
+			tick.Reset(time.Minute)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// gcPercent is what to set GOGC to when that many bytes are in use.
+func gcPercent(live uint64) int {
+	return int(min(100, max(25, 100*garbage/max(1, live))))
+}
+
+// liveHeap is what the last collection has found in use.
+func liveHeap() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}

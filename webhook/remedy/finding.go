@@ -114,13 +114,23 @@ func (f *finding) hold(why string) Step {
 // runtime that starts without the file counts as one that never had it.
 func (f *finding) lost() []Step {
 	steps := []Step{f.see()}
-	if f.File != "" {
-		steps = append(steps, f.mend("There the handler is taken away, or was."))
-	}
-	if f.File == "" || f.installer().name != "" {
+	if f.File == "" {
 		steps = append(steps, f.bring())
+	} else {
+		steps = append(steps, f.mend("There the handler is taken away, or was."))
+		steps = append(steps, f.keep()...)
 	}
 	return append(steps, f.next(), f.start(), f.loaded())
+}
+
+// keep has the handler's installer run, if one is known.
+func (f *finding) keep() []Step {
+	i := f.installer()
+	if i.name == "" {
+		return nil
+	}
+	return []Step{{Phase: Mend, Do: fmt.Sprintf("See that %s runs on %s: its file is gone when it ends, and a restart would load nothing.", i.name, f.on()),
+		Run: []string{"kubectl get daemonsets,pods -A -o wide | grep " + i.pods}}}
 }
 
 func (f *finding) expiring() []Step {
@@ -134,11 +144,7 @@ func (f *finding) expiring() []Step {
 }
 
 func (f *finding) pending() []Step {
-	steps := []Step{f.see()}
-	if i := f.installer(); i.name != "" {
-		steps = append(steps, Step{Phase: Mend, Do: fmt.Sprintf("See that %s runs on %s: its file is gone when it ends, and a restart would load nothing.", i.name, f.on()),
-			Run: []string{"kubectl get daemonsets,pods -A -o wide | grep " + i.pods}})
-	}
+	steps := append([]Step{f.see()}, f.keep()...)
 	return append(steps, f.next(), f.drain(), f.start(), f.loaded())
 }
 

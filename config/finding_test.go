@@ -140,7 +140,7 @@ var findingTests = map[string]findingTest{
 	},
 	"a default that is not there": {
 		"2.4.2", map[string]string{main: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n  default_runtime_name = \"nvidia\"\n"},
-		[]string{"Error CRIDisabled config.toml:1 ", "Error DefaultMissing config.toml:3 nvidia"}, false,
+		[]string{"Error CRIDisabled config.toml:3 ", "Error DefaultMissing config.toml:3 nvidia"}, false,
 	},
 	"CRI is disabled": {
 		"2.4.2", map[string]string{main: "version = 2\ndisabled_plugins = [\"io.containerd.grpc.v1.cri\"]\n"},

@@ -137,6 +137,20 @@ func (l *live) lost(name string) (at config.Place, why, remedy string) {
 	return origin(file), "see the other findings", "mend the files"
 }
 
+// breaks says why a handler that the next start loads could start no Pod then; ""
+// if nothing is known against it.
+func (l *live) breaks(h config.Handler) string {
+	if l.typeless(h) {
+		return "its files no longer give it a runtime_type"
+	}
+	if file := l.report(h.Name); file != nil {
+		for _, f := range file.Runnability.Findings(h, false) {
+			return f.Message
+		}
+	}
+	return ""
+}
+
 // pending reports what the files have and the runtime has not loaded.
 func (l *live) pending() {
 	next := &l.Next.Daemon.CRI
@@ -146,10 +160,18 @@ func (l *live) pending() {
 			at = origin(file)
 		}
 		loaded, ok := l.Loaded.Handler(h.Name)
+		breaks := l.breaks(h)
 		switch {
+		case !ok && breaks != "":
+			l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, at, h.Name,
+				"handler %q is defined, but %s has not loaded it, and none of its Pods could start: %s; mend that, then restart %s", h.Name, l.Loaded.RuntimeName, breaks, l.Loaded.RuntimeName)
 		case !ok:
 			l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, at, h.Name,
 				"handler %q is defined, but %s has not loaded it: restart %s", h.Name, l.Loaded.RuntimeName, l.Loaded.RuntimeName)
+		case l.Loaded.RuntimeName == config.Containerd && loaded != h && breaks != "":
+			l.add(v1alpha1.FindingExpiring, v1alpha1.SeverityError, at, h.Name,
+				"handler %q is loaded with %s, but after the next restart of %s none of its Pods can start: %s; mend the files before the node reboots",
+				h.Name, settings(loaded), l.Loaded.RuntimeName, breaks)
 		case l.Loaded.RuntimeName == config.Containerd && loaded != h:
 			// Other runtimes don't tell all of this.
 			l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, at, h.Name,

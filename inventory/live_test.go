@@ -83,6 +83,15 @@ func TestFromStatusFindings(t *testing.T) {
 			want:   []string{`Expiring Error :0 nvidia: handler "nvidia" is loaded, but the next restart of containerd takes it away: no file defines it any more; write it again`},
 			next:   &v1alpha1.Next{Handlers: []string{"runc"}, DefaultHandler: "runc"},
 		},
+		"the files break a handler": {
+			loaded: loadedWith("kata", "runc"),
+			files:  map[string]string{"config.toml": root + strings.ReplaceAll(table("kata"), "runtime_type", "runtime_tipe")},
+			want: []string{
+				`Expiring Error /etc/containerd/config.toml:3 kata: handler "kata" is loaded with runtime_type "io.containerd.runc.v2", but after the next restart of containerd none of its Pods can start: its files no longer give it a runtime_type; mend the files before the node reboots`,
+				`RuntimeTypeEmpty Warning /etc/containerd/config.toml:3 kata: handler "kata" has no runtime_type`,
+			},
+			next: &v1alpha1.Next{Handlers: []string{"kata", "runc"}, DefaultHandler: "runc"},
+		},
 		"the files say something else of a handler": {
 			loaded: loadedWith("kata", "runc"),
 			files:  map[string]string{"config.toml": root + strings.ReplaceAll(table("kata"), runcV2, "io.containerd.kata.v2")},

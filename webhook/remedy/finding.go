@@ -261,7 +261,7 @@ func (f *finding) tooOld() []Step {
 // nextStart is the remedy of files with which the node would be lost.
 func (f *finding) nextStart() []Step {
 	steps := []Step{f.hold("after the next start of the runtime no Pod can start there"), f.mend("Until then the runtime goes on with what it has loaded."), f.explain()}
-	if f.Code == config.CodeCRIDisabled {
+	if f.Code == config.CodeCRIDisabled && strings.Contains(f.Message, "disabled_plugins") {
 		steps[1] = f.mend("The CRI plugin must not be among disabled_plugins.")
 	}
 	return append(steps, f.again("the finding is gone. If the runtime is down already, start it now."))

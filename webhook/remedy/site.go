@@ -136,8 +136,12 @@ func (s *Site) drain() Step {
 
 // again is the step that looks whether it helped.
 func (s *Site) again(what string) Step {
+	shows := "{.spec.handlers[*].name}"
+	if strings.Contains(what, "finding") {
+		shows = "{.spec.findings[*].code}"
+	}
 	return Step{Phase: Again, Do: fmt.Sprintf("Look again at %s: %s", s.on(), what),
-		Run: []string{fmt.Sprintf("kubectl get nruntime %s -o jsonpath='{.spec.handlers[*].name}'", s.first())}}
+		Run: []string{fmt.Sprintf("kubectl get nruntime %s -o jsonpath='%s'", s.first(), shows)}}
 }
 
 // loaded is what again looks for, mostly.

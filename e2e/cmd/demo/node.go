@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/runtimegate/runtimegate/e2e/build"
 	"github.com/runtimegate/runtimegate/e2e/harness"
@@ -29,6 +31,8 @@ func (t *teller) playNode(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
+	t.node = node
+	t.around = fmt.Sprintf("\nThe node's files, ~/node of the story, are in\n  %s\nTo restart its containerd, where the story says systemctl:\n  kill -USR1 %d", node.Dir, os.Getpid())
 	t.stop = node.Stop
 	t.shell = node.Shell
 	t.page.note("Installing runtimegate ...")
@@ -41,4 +45,18 @@ func (t *teller) playNode(ctx context.Context, root string) error {
 		}
 	}
 	return nil
+}
+
+// restartWhenTold restarts the node's containerd at each SIGUSR1, until the
+// function that it returns is called.
+func (t *teller) restartWhenTold(ctx context.Context) (stop func()) {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGUSR1)
+	go func() {
+		for range told {
+			// Broken files are part of looking around: kubectl shows that it is down.
+			_ = t.node.RestartContainerd(ctx)
+		}
+	}()
+	return func() { signal.Stop(told); close(told) }
 }

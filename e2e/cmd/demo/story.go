@@ -20,6 +20,10 @@ type teller struct {
 	shell   func(ctx context.Context, dir, line string) (output string, exit int, err error)
 	stop    func() error // ends what the story started in the cluster
 	update  bool
+
+	// node is the real node, and around what is said of it to who looks around.
+	node   *harness.RealNode
+	around string
 }
 
 // tell plays the whole story with the cluster's files in dir. Given wait, it
@@ -54,8 +58,11 @@ func tell(ctx context.Context, dir string, options options, wait func() error) (
 	if wait == nil {
 		return nil
 	}
-	t.page.note(fmt.Sprintf("It stays up. To look around:\n  export KUBECONFIG=%s PATH=%s:$PATH\nTo stop it:\n  kill %d",
-		t.cluster.Kubeconfig(), bin, os.Getpid()))
+	t.page.note(fmt.Sprintf("It stays up. To look around:\n  export KUBECONFIG=%s PATH=%s:$PATH%s\nTo stop it:\n  kill %d",
+		t.cluster.Kubeconfig(), bin, t.around, os.Getpid()))
+	if t.node != nil {
+		defer t.restartWhenTold(ctx)()
+	}
 	return wait()
 }
 

@@ -19,11 +19,11 @@ import (
 	"github.com/runtimegate/runtimegate/e2e/harness"
 )
 
-// demo prepares a run of the demo with its files below a folder, beside other
-// tests.
+// demo prepares a run of the demo with its files below a folder. It is not for
+// parallel tests: the kernel ends a demo with the thread that has started it, and
+// TestRealNode uses up threads.
 func demo(t *testing.T, args ...string) (cmd *exec.Cmd, dir string) {
 	t.Helper()
-	t.Parallel()
 	dir = t.TempDir()
 	cmd = exec.CommandContext(interrupted, filepath.Join(bin, "demo"), args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)

@@ -154,6 +154,9 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	if options.Cache, err = inventory.CacheOptions(restConfig, options.Scheme); err != nil {
+		return fmt.Errorf("reach the cluster: %w", err)
+	}
 	server := newWebhookServer(o.webhookAddr, source, keep, ctx.Done(), log)
 	options.WebhookServer = server
 	mgr, err := ctrl.NewManager(restConfig, options)
@@ -218,7 +221,6 @@ func (o *serveOptions) managerOptions(log logr.Logger) (manager.Options, error) 
 	return manager.Options{
 		Scheme:                 scheme,
 		Logger:                 log,
-		Cache:                  inventory.CacheOptions(),
 		HealthProbeBindAddress: o.healthAddr,
 		PprofBindAddress:       o.pprofAddr,
 

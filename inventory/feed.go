@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,14 +18,21 @@ import (
 )
 
 // CacheOptions make a cache keep no more of the objects that Feed watches than
-// the index and the audit use.
-func CacheOptions() cache.Options {
+// the index and the audit use, and read NodeRuntimes in one pass.
+func CacheOptions(config *rest.Config, scheme *runtime.Scheme) (cache.Options, error) {
+	informers, err := newInformer(config, scheme)
+	if err != nil {
+		return cache.Options{}, err
+	}
 	kept := &keeper{}
-	return cache.Options{ByObject: map[client.Object]cache.ByObject{
-		&corev1.Node{}:          {Transform: transform(kept.node)},
-		&v1alpha1.NodeRuntime{}: {Transform: transform(kept.report)},
-		&nodev1.RuntimeClass{}:  {Transform: cache.TransformStripManagedFields()},
-	}}
+	return cache.Options{
+		NewInformer: informers,
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Node{}:          {Transform: transform(kept.node)},
+			&v1alpha1.NodeRuntime{}: {Transform: transform(kept.report)},
+			&nodev1.RuntimeClass{}:  {Transform: cache.TransformStripManagedFields()},
+		},
+	}, nil
 }
 
 // transform changes objects of a kind as they come into a cache.

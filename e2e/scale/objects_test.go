@@ -116,11 +116,15 @@ func node(i int, now time.Time) *corev1.Node {
 
 // fields is what server-side apply keeps of a manager, as long as that.
 func fields(manager, subresource string, length int) metav1.ManagedFieldsEntry {
-	raw := []byte(`{"f:metadata":{"f:labels":{` + strings.Repeat(`"f:example":{},`, length/15) + `".":{}}}}`)
+	raw := `{"f:metadata":{"f:labels":{`
+	for i := range length / 15 {
+		raw += fmt.Sprintf(`"f:key%04d":{},`, i)
+	}
+	raw += `".":{}}}}`
 	now := metav1.Now()
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &now,
-		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(raw)), Subresource: subresource,
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(raw), Subresource: subresource,
 	}
 }
 

@@ -90,9 +90,10 @@ func TestScale(t *testing.T) {
 	c := &cluster{t: t, etcd: etcd, plane: plane.ControlPlane()}
 	sizes(t)
 	must(t, c.fill())
-	must(t, c.rest())
 	kubeconfig, err := plane.KubeconfigOf(interrupted, "gate", "kube-system", harness.Release)
 	must(t, err)
+	must(t, c.floor(kubeconfig))
+	must(t, c.rest())
 
 	launched := time.Now()
 	ports, err := harness.FreePorts(1)

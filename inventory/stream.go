@@ -1,0 +1,128 @@
+package inventory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
+)
+
+// newInformer makes the informers of a cache. That of NodeRuntimes reads what it
+// watches in one pass. client-go 0.37 goes over a custom resource eight times
+// (frame, event, kind, object), which at the start of a large cluster was most of
+// what serve did.
+func newInformer(config *rest.Config, scheme *runtime.Scheme) (func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer, error) {
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	codecs := serializer.NewCodecFactory(scheme)
+	client, err := apiutil.RESTClientForGVK(v1alpha1.GroupVersion.WithKind("NodeRuntime"), false, false, config, codecs, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of NodeRuntimes: %w", err)
+	}
+	parameters := runtime.NewParameterCodec(scheme)
+	return func(lw toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+		if _, ok := object.(*v1alpha1.NodeRuntime); ok {
+			lw = &toolscache.ListWatch{
+				ListWithContextFunc: toolscache.ToListerWatcherWithContext(lw).ListWithContext,
+				WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+					options.Watch, options.AllowWatchBookmarks = true, true
+					body, err := client.Get().Resource("noderuntimes").VersionedParams(&options, parameters).Stream(ctx)
+					if err != nil {
+						return nil, err
+					}
+					failed := apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding")
+					return watch.NewStreamWatcher(newReportStream(body, codecs), failed), nil
+				},
+			}
+		}
+		return toolscache.NewSharedIndexInformer(lw, object, resync, indexers)
+	}, nil
+}
+
+// A reportStream reads the events of a watch of NodeRuntimes.
+type reportStream struct {
+	body   io.ReadCloser
+	events *jsontext.Decoder
+	others runtime.Decoder
+}
+
+func newReportStream(body io.ReadCloser, codecs serializer.CodecFactory) *reportStream {
+	others := serializer.WithoutConversionCodecFactory{CodecFactory: codecs}.DecoderToVersion(codecs.UniversalDeserializer(), nil)
+	// Whether the names and the text are as they should be is seen when it is decoded.
+	events := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return &reportStream{body: body, events: events, others: others}
+}
+
+// Decode implements watch.Decoder. What is not plainly an event of a NodeRuntime,
+// an error say, is decoded as client-go does.
+func (s *reportStream) Decode() (watch.EventType, runtime.Object, error) {
+	raw, err := s.events.ReadValue()
+	if err != nil {
+		// The watch compares with io.EOF and the like, which jsontext wraps.
+		if cause := errors.Unwrap(err); cause != nil {
+			err = cause
+		}
+		return "", nil, err
+	}
+	if kind, report := plainReport(raw); report != nil {
+		return kind, report, nil
+	}
+	var event metav1.WatchEvent
+	if err := json.Unmarshal(raw, &event); err != nil {
+		return "", nil, fmt.Errorf("decode the event: %w", err)
+	}
+	if !isEvent(watch.EventType(event.Type)) {
+		return "", nil, fmt.Errorf("got an event of type %q", event.Type)
+	}
+	object, err := runtime.Decode(s.others, event.Object.Raw)
+	if err != nil {
+		return "", nil, fmt.Errorf("decode the object of an event %q: %w", event.Type, err)
+	}
+	return watch.EventType(event.Type), object, nil
+}
+
+// plainReport decodes an event of a NodeRuntime, as the API server writes it. Of
+// anything else it returns nil.
+func plainReport(raw []byte) (watch.EventType, *v1alpha1.NodeRuntime) {
+	var event struct {
+		Type   watch.EventType       `json:"type"`
+		Object *v1alpha1.NodeRuntime `json:"object"`
+	}
+	if err := jsonv2.Unmarshal(raw, &event, jsontext.AllowDuplicateNames(true)); err != nil || event.Object == nil || !isEvent(event.Type) {
+		return "", nil
+	}
+	if event.Object.TypeMeta != (metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeRuntime"}) {
+		return "", nil
+	}
+	event.Object.TypeMeta = metav1.TypeMeta{} // as of a typed client
+	return event.Type, event.Object
+}
+
+func isEvent(kind watch.EventType) bool {
+	switch kind {
+	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark, watch.Error:
+		return true
+	}
+	return false
+}
+
+// Close implements watch.Decoder.
+func (s *reportStream) Close() { s.body.Close() }

@@ -36,21 +36,39 @@ type orphans struct {
 // register adds the controller to a manager.
 func (o *orphans) register(mgr manager.Manager) error {
 	everywhere := false
-	// A watch that was interrupted may show a Node that was made anew as changed.
-	madeAnew := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID()
-	}}
+	toLookAt := predicate.Funcs{
+		// At the start all are new, and hardly any is an orphan.
+		CreateFunc: func(e event.CreateEvent) bool { return o.mayBecome(e.Object.GetName()) },
+		// A watch that was interrupted may show a Node that was made anew as changed.
+		UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() },
+	}
 	err := builder.ControllerManagedBy(mgr).
 		Named("noderuntime-orphans").
 		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
 		For(&v1alpha1.NodeRuntime{}).
 		Watches(&corev1.Node{}, &handler.EnqueueRequestForObject{}).
-		WithEventFilter(madeAnew).
+		WithEventFilter(toLookAt).
 		Complete(o)
 	if err != nil {
 		return fmt.Errorf("add the controller that removes NodeRuntimes: %w", err)
 	}
 	return nil
+}
+
+// mayBecome says whether the NodeRuntime of a node is an orphan or may become one
+// by itself. Of what is not known yet it says yes.
+func (o *orphans) mayBecome(name string) bool {
+	ctx := context.Background() // both are in memory
+	report := &v1alpha1.NodeRuntime{}
+	if err := o.cached.Get(ctx, client.ObjectKey{Name: name}, report); err != nil {
+		return !apierrors.IsNotFound(err)
+	}
+	node, err := readNode(ctx, o.cached, name)
+	if err != nil {
+		return true
+	}
+	is, again := orphaned(report, node, o.grace, time.Now())
+	return is || again > 0
 }
 
 // Reconcile removes a NodeRuntime if it is of a node that is no more.

@@ -15,24 +15,33 @@ import (
 	"github.com/runtimegate/runtimegate/inventory"
 )
 
+// benchNode is one of a cluster of some pools, of which every tenth has GPUs.
+func benchNode(i int) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: fmt.Sprintf("node-%06d", i),
+		Labels: map[string]string{
+			corev1.LabelHostname: fmt.Sprintf("node-%06d", i), corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
+			corev1.LabelTopologyZone: fmt.Sprintf("zone-%d", i%3), "example.com/pool": fmt.Sprintf("pool-%d", i%20),
+		},
+		CreationTimestamp: metav1.NewTime(reportNow.Add(-time.Hour)),
+	}}
+	node.Status.RuntimeHandlers = []corev1.NodeRuntimeHandler{{Name: ""}, {Name: "runc"}}
+	if i%10 == 0 {
+		node.Spec.Taints = []corev1.Taint{{Key: "nvidia.com/gpu", Effect: corev1.TaintEffectNoSchedule}}
+		node.Status.RuntimeHandlers = append(node.Status.RuntimeHandlers, corev1.NodeRuntimeHandler{Name: "nvidia"})
+	}
+	return node
+}
+
 // BenchmarkVerdict judges Pods by clusters in which a tenth of the nodes have the
 // handler, from the decoded Pod on and as a whole review, in ratio to which the
 // floor is the decoding of the Pod alone.
 func BenchmarkVerdict(b *testing.B) {
 	handlers := map[string]string{"allow": "runc", "warn": "nvidia", "deny": "nvidia-typo"}
-	for _, size := range []int{100, 5000} {
+	for _, size := range []int{100, 5000, 100000} {
 		index := inventory.NewIndex(inventory.DefaultOptions)
 		for i := range size {
-			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-				Name:              fmt.Sprintf("node-%04d", i),
-				Labels:            map[string]string{corev1.LabelOSStable: "linux"},
-				CreationTimestamp: metav1.NewTime(reportNow.Add(-time.Hour)),
-			}}
-			node.Status.RuntimeHandlers = []corev1.NodeRuntimeHandler{{Name: ""}, {Name: "runc"}}
-			if i%10 == 0 {
-				node.Status.RuntimeHandlers = append(node.Status.RuntimeHandlers, corev1.NodeRuntimeHandler{Name: "nvidia"})
-			}
-			index.SetNode(node)
+			index.SetNode(benchNode(i))
 		}
 		find := func(_ context.Context, name string) (*nodev1.RuntimeClass, error) {
 			return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Handler: handlers[name]}, nil
@@ -40,7 +49,11 @@ func BenchmarkVerdict(b *testing.B) {
 		gate := &Gate{Index: index, Class: find, LiveClass: find, Rules: noRules, MaxAction: Deny, Now: func() time.Time { return reportNow }}
 		reviewer := &PodReviewer{Gate: gate, Decided: undecided}
 		for _, class := range []string{"allow", "warn", "deny"} {
-			pod := &corev1.Pod{Spec: corev1.PodSpec{RuntimeClassName: &class, Containers: []corev1.Container{{Name: "main", Image: "main"}}}}
+			pod := &corev1.Pod{Spec: corev1.PodSpec{
+				RuntimeClassName: &class, Containers: []corev1.Container{{Name: "main", Image: "main"}},
+				NodeSelector: map[string]string{corev1.LabelOSStable: "linux"},
+				Tolerations:  []corev1.Toleration{{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists}},
+			}}
 			raw, err := json.Marshal(pod)
 			if err != nil {
 				b.Fatal(err)

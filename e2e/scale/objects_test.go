@@ -130,9 +130,9 @@ func fields(manager, subresource string, length int) metav1.ManagedFieldsEntry {
 
 func handlers(i int) []string {
 	if isGPU(i) {
-		return []string{"kata-clh", "kata-qemu", "nvidia", "nvidia-cdi", "nvidia-legacy", "runc"}
+		return []string{"crun", "gvisor", "kata-clh", "kata-fc", "kata-qemu", "nvidia", "nvidia-cdi", "nvidia-legacy", "runc"}
 	}
-	return []string{"kata-clh", "kata-qemu", "runc"}
+	return []string{"crun", "gvisor", "kata-clh", "kata-fc", "kata-qemu", "kata-snp", "kata-tdx", "runc"}
 }
 
 // reportKey and reportValue are what the API server keeps of a NodeRuntime, one of
@@ -145,7 +145,10 @@ func reportValue(i int, now time.Time, handlers []string) (string, error) {
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeRuntime"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name(i), UID: uid(5, i), CreationTimestamp: started, Generation: 1,
-			ManagedFields: []metav1.ManagedFieldsEntry{fields("runtimegate-reporter", "", 1000)},
+			ManagedFields: []metav1.ManagedFieldsEntry{{
+				Manager: "runtimegate-reporter", Operation: metav1.ManagedFieldsOperationApply, APIVersion: v1alpha1.GroupVersion.String(), Time: &started,
+				FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`),
+			}},
 		},
 		Spec: v1alpha1.NodeRuntimeSpec{
 			Runtime:        v1alpha1.Runtime{Name: "containerd", Version: "v2.4.2", Endpoint: "unix:///run/containerd/containerd.sock", StartedAt: &started},

@@ -27,8 +27,10 @@ type NodeRuntime struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the node publishes.
+	// spec is what the node publishes, as a whole: it is one field to server-side
+	// apply, so that API servers need not follow who owns which part of it.
 	// +required
+	// +structType=atomic
 	Spec NodeRuntimeSpec `json:"spec"`
 }
 

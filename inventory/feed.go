@@ -20,11 +20,11 @@ import (
 // CacheOptions make a cache keep no more of the objects that Feed watches than
 // the index and the audit use, and read NodeRuntimes in one pass.
 func CacheOptions(config *rest.Config, scheme *runtime.Scheme) (cache.Options, error) {
-	informers, err := newInformer(config, scheme)
+	kept := &keeper{}
+	informers, err := newInformer(config, scheme, kept)
 	if err != nil {
 		return cache.Options{}, err
 	}
-	kept := &keeper{}
 	return cache.Options{
 		NewInformer: informers,
 		ByObject: map[client.Object]cache.ByObject{

@@ -60,7 +60,7 @@ func (o *orphans) register(mgr manager.Manager) error {
 func (o *orphans) mayBecome(name string) bool {
 	ctx := context.Background() // both are in memory
 	report := &v1alpha1.NodeRuntime{}
-	if err := o.cached.Get(ctx, client.ObjectKey{Name: name}, report); err != nil {
+	if err := o.cached.Get(ctx, client.ObjectKey{Name: name}, report, client.UnsafeDisableDeepCopy); err != nil {
 		return !apierrors.IsNotFound(err)
 	}
 	node, err := readNode(ctx, o.cached, name)
@@ -109,10 +109,10 @@ func (o *orphans) remove(ctx context.Context, report *v1alpha1.NodeRuntime) (rec
 	return reconcile.Result{}, nil
 }
 
-// readNode returns a Node, nil if there is none.
+// readNode returns a Node, which must not be changed, and nil if there is none.
 func readNode(ctx context.Context, reader client.Reader, name string) (*corev1.Node, error) {
 	node := &corev1.Node{}
-	err := reader.Get(ctx, client.ObjectKey{Name: name}, node)
+	err := reader.Get(ctx, client.ObjectKey{Name: name}, node, client.UnsafeDisableDeepCopy)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil

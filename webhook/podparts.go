@@ -108,7 +108,7 @@ func (r *podReader) spec(spec *corev1.PodSpec) {
 		case "initContainers":
 			spec.InitContainers = r.containers()
 		case "nodeSelector":
-			r.other(&spec.NodeSelector)
+			spec.NodeSelector = r.pairs()
 		case "tolerations":
 			spec.Tolerations = make([]corev1.Toleration, 0, 4)
 			r.array(func() { spec.Tolerations = append(spec.Tolerations, r.toleration()) })
@@ -238,23 +238,40 @@ type quantity struct {
 
 // quantities appends a corev1.ResourceList.
 func (r *podReader) quantities(list []quantity) []quantity {
-	if r.null() {
-		return list
-	}
-	r.open('{')
-	for first := true; r.more('}', first); first = false {
-		r.bad = r.peek() != '"'
-		own := quantity{name: corev1.ResourceName(r.text())}
-		if r.bad = r.bad || r.peek() != ':'; r.bad {
-			break
-		}
-		r.at++
+	r.members(func(name string) {
+		own := quantity{name: corev1.ResourceName(name)}
 		if raw := r.raw(); !r.bad {
 			r.bad = own.amount.UnmarshalJSON(raw) != nil
 		}
 		list = append(list, own)
-	}
+	})
 	return list
+}
+
+// pairs reads a map of strings.
+func (r *podReader) pairs() (pairs map[string]string) {
+	if r.peek() == '{' {
+		pairs = map[string]string{}
+	}
+	r.members(func(name string) { pairs[name] = r.text() })
+	return pairs
+}
+
+// members calls member for each name in an object, to read the value. null has none.
+func (r *podReader) members(member func(name string)) {
+	if r.null() {
+		return
+	}
+	r.open('{')
+	for first := true; r.more('}', first); first = false {
+		r.bad = r.peek() != '"'
+		name := r.text()
+		if r.bad = r.bad || r.peek() != ':'; r.bad {
+			return
+		}
+		r.at++
+		member(name)
+	}
 }
 
 func listOf(quantities []quantity) corev1.ResourceList {

@@ -112,14 +112,20 @@ func isPlain(r *admissionv1.AdmissionResponse) bool {
 	return true
 }
 
-// buffers hold what a request is read into and an answer is made in.
-var buffers = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+// A buffer holds what a request is read into, or an answer is made in.
+type buffer struct {
+	bytes.Buffer
+	body io.LimitedReader
+}
 
-func getBuffer() *bytes.Buffer { return buffers.Get().(*bytes.Buffer) }
+var buffers = sync.Pool{New: func() any { return &buffer{} }}
+
+func getBuffer() *buffer { return buffers.Get().(*buffer) }
 
 // putBuffer keeps a buffer for the next request, but for one that few need.
-func putBuffer(b *bytes.Buffer) {
+func putBuffer(b *buffer) {
 	const keep = 256 << 10
+	b.body.R = nil
 	if b.Cap() <= keep {
 		b.Reset()
 		buffers.Put(b)
@@ -165,7 +171,8 @@ func (h *reviewHandler) read(r *http.Request) (*admissionv1.AdmissionReview, err
 	// What is decoded holds nothing of the body.
 	body := getBuffer()
 	defer putBuffer(body)
-	if _, err := body.ReadFrom(io.LimitReader(r.Body, maxReviewBytes+1)); err != nil {
+	body.body = io.LimitedReader{R: r.Body, N: maxReviewBytes + 1}
+	if _, err := body.ReadFrom(&body.body); err != nil {
 		return nil, badRequest(http.StatusBadRequest, "read request: %w", err)
 	}
 	if body.Len() > maxReviewBytes {

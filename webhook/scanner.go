@@ -1,7 +1,9 @@
 package webhook
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"strings"
 )
 
@@ -160,9 +162,7 @@ func (s *scanner) quoted() (content []byte, plain bool) {
 	data, start, at := s.data, s.at+1, s.at+1
 	plain = true
 	for {
-		for at < len(data) && !special[data[at]] {
-			at++
-		}
+		at += ordinary(data[at:])
 		switch {
 		case at == len(data) || data[at] < ' ':
 			s.bad = true
@@ -181,13 +181,26 @@ func (s *scanner) quoted() (content []byte, plain bool) {
 	}
 }
 
-// special are the bytes of a string that do not just stand for themselves.
-var special = func() (is [256]bool) {
-	for c := range is {
-		is[c] = c < ' ' || c == '"' || c == '\\' || c >= 0x80
+// ordinary returns how many bytes a string begins with that just stand for
+// themselves. It looks at eight at a time: the first of them that is below a space,
+// a quote, a backslash or no ASCII sets the highest bit of its byte.
+func ordinary(data []byte) int {
+	const each, highest = 0x0101010101010101, 0x8080808080808080
+	at := 0
+	for ; at+8 <= len(data); at += 8 {
+		x := binary.LittleEndian.Uint64(data[at:])
+		if found := (x | (x - ' '*each) | (x ^ '"'*each - each) | (x ^ '\\'*each - each)) & highest; found != 0 {
+			return at + bits.TrailingZeros64(found)/8
+		}
 	}
-	return is
-}()
+	for at < len(data) {
+		if c := data[at]; c < ' ' || c == '"' || c == '\\' || c >= 0x80 {
+			break
+		}
+		at++
+	}
+	return at
+}
 
 // escape checks an escape in a string, and returns where it ends.
 func (s *scanner) escape(at int) int {
@@ -281,11 +294,15 @@ func (s *scanner) skip() {
 	}
 }
 
-// number passes over a number. Few are there to be passed over.
+// number passes over a number. Nearly all are whole.
 func (s *scanner) number() {
-	start := s.at
+	start, whole := s.at, true
 	for s.at < len(s.data) && strings.IndexByte("+-.0123456789eE", s.data[s.at]) >= 0 {
+		whole = whole && s.data[s.at] >= '0' && s.data[s.at] <= '9'
 		s.at++
 	}
-	s.bad = s.bad || !json.Valid(s.data[start:s.at])
+	number := s.data[start:s.at]
+	if !whole || len(number) == 0 || number[0] == '0' {
+		s.bad = s.bad || !json.Valid(number)
+	}
 }

@@ -3,10 +3,56 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pelletier/go-toml/v2"
 )
+
+// TestStock: what counts as a default is what dumps of real builds show where no
+// file says anything.
+func TestStock(t *testing.T) {
+	for version, file := range map[string]string{
+		"1.7.35": "base-empty@1.7.35.toml",
+		"2.0.14": "t-v3-empty-dropin@2.0.14.toml",
+		"2.4.2":  "b-v3-tilde@2.4.2.toml",
+	} {
+		data, err := os.ReadFile(filepath.Join("testdata/dumps", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var dump struct{ Plugins map[string]any }
+		if err := toml.Unmarshal(data, &dump); err != nil {
+			t.Fatal(err)
+		}
+		rt := mustRuntime(t, version)
+		move := slices.Clone[[]string]
+		if rt.class() == classA {
+			move = (&mover{from: rt, to: mustRuntime(t, "2.4.2")}).move
+		}
+		shown := map[string]any{}
+		leaves(shown, []string{"plugins"}, dump.Plugins, move)
+		stock := rt.stock()
+		for path, value := range shown {
+			parts := strings.Split(path, pathSep)
+			// The image for sandboxes has another tag in many patch releases.
+			if !criPlugins[parts[0]] || isHandler(parts) || strings.HasSuffix(path, defaultSuffix) || rt.class() != classA && parts[1] == "pinned_images" {
+				continue
+			}
+			if !sameSetting(value, stock[path]) {
+				t.Errorf("%s: %s is %v by default, and here %v", version, settingName(parts), value, stock[path])
+			}
+			delete(stock, path)
+		}
+		for path := range stock {
+			if rt.class() == classA || rt.knows(path) {
+				t.Errorf("%s: %s has no default", version, settingName(strings.Split(path, pathSep)))
+			}
+		}
+	}
+}
 
 // TestInForce: what the main file says of a plugin is ignored by 1.x when a later
 // file has the plugin's section, and counts in 2.x.

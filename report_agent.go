@@ -99,17 +99,11 @@ func observeWith(observer *inventory.Observer, before string, watch func([]strin
 // that is known: it is what the runtime had, if it does not answer now, and what
 // it has lost, if it does. So it is asked for until there is an answer.
 func published(ctx context.Context, c client.Client, node string, log logr.Logger) *v1alpha1.NodeRuntime {
-	report := &v1alpha1.NodeRuntime{}
 	pauses := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 1, Steps: math.MaxInt32, Cap: 30 * time.Second}
 	for ctx.Err() == nil {
-		bounded, cancel := context.WithTimeout(ctx, clusterTimeout)
-		err := c.Get(bounded, client.ObjectKey{Name: node}, report)
-		cancel()
-		switch {
-		case err == nil:
+		report, err := readPublished(ctx, c, node)
+		if err == nil {
 			return report
-		case apierrors.IsNotFound(err):
-			return nil
 		}
 		pause := pauses.Step()
 		log.Error(err, "Can't read what is published", "node", node, "next try in", pause.Round(time.Millisecond).String())
@@ -119,6 +113,21 @@ func published(ctx context.Context, c client.Client, node string, log logr.Logge
 		}
 	}
 	return nil
+}
+
+// readPublished asks the cluster once for what it has of the node; nil for nothing.
+func readPublished(ctx context.Context, c client.Client, node string) (*v1alpha1.NodeRuntime, error) {
+	bounded, cancel := context.WithTimeout(ctx, clusterTimeout)
+	defer cancel()
+	report := &v1alpha1.NodeRuntime{}
+	err := c.Get(bounded, client.ObjectKey{Name: node}, report)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return report, nil
 }
 
 func (o *reportOptions) checkAgent() error {

@@ -119,6 +119,11 @@ func (r *reported) lifeCycle() {
 	if want := `handler "extra" was loaded before the last start of containerd`; !strings.HasPrefix(got, want) || !strings.Contains(got, "no file defines it any more") {
 		t.Errorf("the finding says %q", got)
 	}
+	// So does who reports once: it knows what was published.
+	if out, stderr, exit := r.runtimegate("report", "--once", "--host-root", r.Dir, "--node", r.name, "--kubeconfig", r.cluster.Kubeconfig()); exit != 0 {
+		t.Fatalf("report --once: %d %s%s", exit, out, stderr)
+	}
+	r.want("it is reported once", time.Now(), `runc/["runc"]/HandlerLost`)
 	r.wait("the Node's Event", "HandlerLost Warning "+got, about("Node", r.name)...)
 	r.wait("the RuntimeClass's Event", fmt.Sprintf(`HandlerLost Warning handler "extra" is gone since the last start of the runtime on node %s: `+
 		"new Pods of this class can't start there; kubectl get nruntime %s -o yaml says why", r.name, r.name), about("RuntimeClass", "fast")...)

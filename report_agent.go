@@ -45,7 +45,7 @@ func (o *reportOptions) runAgent(cmd *cobra.Command) error {
 		Node: o.node, Poll: o.poll, Heartbeat: o.heartbeat, Log: log, Published: before,
 		Publish: func(ctx context.Context, r *v1alpha1.NodeRuntime) error { return inventory.Publish(ctx, c, r) },
 	}
-	watch := func([]string) {}
+	watch := func(folders, files []string) {}
 	if watcher, err := inventory.NewWatcher(observer.Host, observer.Root); err != nil {
 		log.Error(err, "Can't watch files; changes show at the next poll")
 	} else {
@@ -74,7 +74,7 @@ func socketOf(report *v1alpha1.NodeRuntime) string {
 // the agent, and the kubelet may be told another. before is the one that was asked
 // by the agent's predecessor. What was taken is logged when it changes. What a look
 // needs of the program is not needed between two of them.
-func observeWith(observer *inventory.Observer, before string, watch func([]string), log logr.Logger) func(context.Context) (*inventory.Observation, error) {
+func observeWith(observer *inventory.Observer, before string, watch func(folders, files []string), log logr.Logger) func(context.Context) (*inventory.Observation, error) {
 	taken, logged, release := before, "", programReleaser()
 	return func(ctx context.Context) (*inventory.Observation, error) {
 		defer release()
@@ -89,7 +89,7 @@ func observeWith(observer *inventory.Observer, before string, watch func([]strin
 		seen, err := observer.Observe(ctx, endpoint)
 		if err == nil {
 			taken = endpoint.Socket
-			watch(seen.Folders())
+			watch(seen.Folders(), seen.Files())
 		}
 		return seen, err
 	}

@@ -155,7 +155,7 @@ func TestAgentThatStartsWithASilentRuntime(t *testing.T) {
 	})
 	f = &fakeNode{}
 	run(t, f, func(a *Agent) { a.Published = before }, func() { time.Sleep(time.Minute) })
-	check(t, f, "10s kata,runc RuntimeUnreachable,NextUnknown")
+	check(t, f, "10s kata, runc RuntimeUnreachable, NextUnknown")
 }
 
 func TestAgentTakesOverWhatIsPublished(t *testing.T) {
@@ -179,5 +179,5 @@ func TestAgentFollowsHints(t *testing.T) {
 		f.loaded = loadedWith("kata", "runc") // while it settles
 		time.Sleep(time.Second)
 	})
-	check(t, f, "0s runc", "6s kata,runc")
+	check(t, f, "0s runc", "6s kata, runc")
 }

@@ -241,12 +241,26 @@ func (r *objectReader) decode(d *document, raw json.RawMessage, path []any, is, 
 	if object.GetName() == "" && object.GetGenerateName() == "" {
 		return nil, d.errorf(path, "%s has no metadata.name", is.Kind)
 	}
+	if _, ok := object.(*v1alpha1.RuntimePolicy); ok && !hasSelector(raw) {
+		return nil, d.errorf(append(slices.Clip(path), "spec"), "%s has no spec.namespaceSelector, without which the API server does not take it; {} picks all namespaces", name())
+	}
 	if class, ok := object.(*nodev1.RuntimeClass); ok {
 		if err := checkHandlerName(class.Handler); err != nil {
 			return nil, d.errorf(append(slices.Clip(path), "handler"), "%s: %w", name(), err)
 		}
 	}
 	return object, nil
+}
+
+// hasSelector tells whether a RuntimePolicy says what it picks. Once it is decoded,
+// none looks like one that picks all.
+func hasSelector(raw json.RawMessage) bool {
+	var policy struct {
+		Spec struct {
+			NamespaceSelector map[string]any `json:"namespaceSelector"`
+		} `json:"spec"`
+	}
+	return kjson.UnmarshalCaseSensitivePreserveInts(raw, &policy) == nil && policy.Spec.NamespaceSelector != nil
 }
 
 func (r *objectReader) new(kind schema.GroupVersionKind) (client.Object, error) {

@@ -139,7 +139,7 @@ func otherSettings(before, after *Result) (out []Change) {
 			// It does the same.
 		case !ok && strings.HasSuffix(path, cdiSuffix) && before.settings[path] == true:
 			// It is always on.
-		case !ok && after.Runtime.knows(path):
+		case !ok && (after.Runtime.Version == before.Runtime.Version || after.Runtime.knows(path)):
 			add(path, "is not set and was %s", quoted(path, before.settings[path]))
 		case !ok:
 			add(path, "was %s and is nothing to %s", quoted(path, before.settings[path]), after.Runtime)

@@ -70,6 +70,12 @@ func TestInForce(t *testing.T) {
 		"one that is on without it": {head + cri + "tolerate_missing_hugetlb_controller = false\n", runc, "1.6.39", []string{
 			`"io.containerd.cri.v1.runtime".tolerate_missing_hugetlb_controller is false (/etc/tree/config.toml:4): containerd 1.6.39 ignored it, since /etc/tree/z.toml:2 replaces the plugin's whole section`,
 		}},
+		"keys that the older version does not know": {head + cri + "cdi_spec_dirs = ['/x']\nenable_cdi = true\nenable_criu = false\nsnapshotter = 'native'\n", "", "1.6.36", []string{
+			`"io.containerd.cri.v1.runtime".cdi_spec_dirs is ["/x"] (/etc/tree/config.toml:4): containerd 1.6.36 does not know it`,
+		}},
+		"a key of 2.x, in 1.7": {head + "[plugins.'io.containerd.grpc.v1.cri'.cni]\nuse_internal_loopback = true\n[plugins.'io.containerd.grpc.v1.cri'.registry]\nconfig_path = '/certs'\n", "", "1.7.27", []string{
+			`"io.containerd.cri.v1.runtime".cni.use_internal_loopback is true (/etc/tree/config.toml:4): containerd 1.7.27 does not know it`,
+		}},
 		"a key that has another name, and a list": {head + cri + "sandbox_image = 'mirror/pause'\n[plugins.'io.containerd.grpc.v1.cri'.cni]\nbin_dir = '/cni'\n", runc, "1.7.27", []string{
 			`"io.containerd.cri.v1.images".pinned_images.sandbox is "mirror/pause" (/etc/tree/config.toml:4): containerd 1.7.27 ignored it, since /etc/tree/z.toml:2 replaces the plugin's whole section`,
 			`"io.containerd.cri.v1.runtime".cni.bin_dirs is ["/cni"] (/etc/tree/config.toml:6): containerd 1.7.27 ignored it, since /etc/tree/z.toml:2 replaces the plugin's whole section`,

@@ -72,6 +72,7 @@ krew: ## Build the kubectl plugin's archives and krew manifest into .cache/krew 
 	done; \
 	sed "$${fill[@]}" .krew.yaml > .cache/krew/runtimegate.yaml
 	@rm -r .cache/krew/files
+	KREW_VERSION='$(VERSION)' go test -count=1 -run=TestKrewArchives$$ .
 
 .PHONY: e2e
 e2e: programs ## Run the end-to-end tests (RUN=name for some, UPDATE=1 takes what they print as expected)
@@ -104,11 +105,14 @@ verify: lint ## Check that go.mod and generated files are up to date, and lint
 	done
 	cd e2e && go test ./chart -run=TestDocs$$
 
+# For macOS, too, for which krew has archives: the first time that compiles all
+# packages once more.
 .PHONY: lint
 lint: tools ## Run gofmt, go vet and staticcheck
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	test -z "$$unformatted" || { echo "not formatted by gofmt:" $$unformatted >&2; exit 1; }
 	go vet ./...
+	GOOS=darwin GOARCH=arm64 go vet .
 	cd e2e && go vet $(E2E_LINTED)
 	cd e2e/promtool && go vet .
 	$(BIN)/staticcheck ./...

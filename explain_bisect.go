@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 
@@ -18,7 +19,7 @@ type bisectRow struct {
 	DefaultHandler string   `json:"defaultHandler"`
 	State          string   `json:"state"`
 	Reason         string   `json:"reason,omitempty"`
-	// Lost are handlers that some other row has.
+	// Lost are handlers that some other row has, or that a file defines.
 	Lost []string `json:"lost"`
 }
 
@@ -39,10 +40,16 @@ func bisect(host *hostfs.FS, opt config.Options) ([]bisectRow, error) {
 		return nil, fmt.Errorf("--bisect: %d drop-ins are more than %d", len(files), maxBisect)
 	}
 	var rows []bisectRow
+	written := map[string]bool{}
 	add := func(kind, file string, opt config.Options) error {
 		r, err := config.Load(host, opt)
 		if err != nil {
 			return err
+		}
+		for _, h := range handlersOf(r) {
+			if len(h.Origins) > 0 {
+				written[h.Name] = true
+			}
 		}
 		cri := loadedCRI(r)
 		rows = append(rows, bisectRow{
@@ -72,13 +79,14 @@ func bisect(host *hostfs.FS, opt config.Options) ([]bisectRow, error) {
 	if err := add("none", "", opt); err != nil {
 		return nil, err
 	}
-	fillLost(rows)
+	fillLost(rows, written)
 	return rows, nil
 }
 
-// fillLost notes what each row lacks of what any row has.
-func fillLost(rows []bisectRow) {
-	all := map[string]bool{}
+// fillLost notes what each row lacks of what any row has, or any file defines: what
+// all rows lack, no drop-in has taken away.
+func fillLost(rows []bisectRow, written map[string]bool) {
+	all := maps.Clone(written)
 	for _, r := range rows {
 		for _, h := range r.Handlers {
 			all[h] = true

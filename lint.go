@@ -186,19 +186,7 @@ func (l *linter) readManifests() {
 		fault:   l.fault,
 		unknown: func(err error) { l.note("%v", err) },
 	}
-	for _, path := range l.files {
-		files, err := manifestFiles(path, l.recursive)
-		for _, file := range files {
-			if err := openManifest(file, l.cmd.InOrStdin(), func(in io.Reader, name string) error {
-				return reader.readFrom(in, name, maxManifestBytes, "a manifest")
-			}); err != nil {
-				l.fault(err)
-			}
-		}
-		if err != nil {
-			l.fault(err)
-		}
-	}
+	reader.readManifests(l.files, l.recursive, l.cmd.InOrStdin(), l.note)
 	if reader.seen+reader.emptyLists+len(l.faults) == 0 {
 		// A pipe that broke must not pass for one in which all is well.
 		l.fault(errors.New("no Kubernetes object in what -f names"))

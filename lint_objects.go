@@ -59,9 +59,43 @@ type objectReader struct {
 	// matter.
 	unknown func(error)
 
+	// inFolder is set for files that nobody has named: what of them is no object, as
+	// the values of a chart, is passed over. stray are these documents.
+	inFolder bool
+	stray    []*document
+
 	objects []readObject
 	// seen are the objects of any kind, and emptyLists the lists of none.
 	seen, emptyLists int
+}
+
+// readManifests reads the objects of all that -f names.
+func (r *objectReader) readManifests(paths []string, recursive bool, stdin io.Reader, note func(string, ...any)) {
+	for _, path := range paths {
+		files, err := manifestFiles(path, recursive)
+		for _, file := range files {
+			r.inFolder = file != path
+			if err := openManifest(file, stdin, func(in io.Reader, name string) error {
+				return r.readFrom(in, name, maxManifestBytes, "a manifest")
+			}); err != nil {
+				r.fault(err)
+			}
+		}
+		if err != nil {
+			r.fault(err)
+		}
+	}
+	if len(r.stray) > 0 {
+		note("passed over as no Kubernetes object, without apiVersion and kind: %s:%d%s", r.stray[0].file, r.stray[0].lineOf(nil), andMore(len(r.stray)-1, "document"))
+	}
+}
+
+// andMore counts what is left out of a message.
+func andMore(n int, what string) string {
+	if n == 0 {
+		return ""
+	}
+	return " and " + countOf(n, "other "+what)
 }
 
 // readFrom reads the objects of one file, which must not be larger than a limit.
@@ -97,11 +131,19 @@ func (r *objectReader) value(d *document, raw json.RawMessage, path []any, is sc
 		Items      json.RawMessage `json:"items"`
 	}
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
+		if r.inFolder && path == nil {
+			r.stray = append(r.stray, d)
+			return
+		}
 		r.fault(d.errorf(path, "not a Kubernetes object"))
 		return
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &head); err != nil {
 		r.fault(d.errorf(path, "not a Kubernetes object: apiVersion and kind must be strings"))
+		return
+	}
+	if r.inFolder && path == nil && head.APIVersion == nil && head.Kind == nil {
+		r.stray = append(r.stray, d)
 		return
 	}
 	if head.APIVersion != nil {
@@ -199,12 +241,26 @@ func (r *objectReader) decode(d *document, raw json.RawMessage, path []any, is, 
 	if object.GetName() == "" && object.GetGenerateName() == "" {
 		return nil, d.errorf(path, "%s has no metadata.name", is.Kind)
 	}
+	if _, ok := object.(*v1alpha1.RuntimePolicy); ok && !hasSelector(raw) {
+		return nil, d.errorf(append(slices.Clip(path), "spec"), "%s has no spec.namespaceSelector, without which the API server does not take it; {} picks all namespaces", name())
+	}
 	if class, ok := object.(*nodev1.RuntimeClass); ok {
 		if err := checkHandlerName(class.Handler); err != nil {
 			return nil, d.errorf(append(slices.Clip(path), "handler"), "%s: %w", name(), err)
 		}
 	}
 	return object, nil
+}
+
+// hasSelector tells whether a RuntimePolicy says what it picks. Once it is decoded,
+// none looks like one that picks all.
+func hasSelector(raw json.RawMessage) bool {
+	var policy struct {
+		Spec struct {
+			NamespaceSelector map[string]any `json:"namespaceSelector"`
+		} `json:"spec"`
+	}
+	return kjson.UnmarshalCaseSensitivePreserveInts(raw, &policy) == nil && policy.Spec.NamespaceSelector != nil
 }
 
 func (r *objectReader) new(kind schema.GroupVersionKind) (client.Object, error) {

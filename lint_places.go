@@ -21,7 +21,8 @@ type lintPlace struct {
 	Column int `json:"column,omitempty"`
 	// Field is what stands there, as kubectl writes paths; empty: the object.
 	Field string `json:"field,omitempty"`
-	// Source is the template that Helm made the document from.
+	// Source is the template that Helm made the document from, or the file that
+	// kustomize took it from.
 	Source string `json:"source,omitempty"`
 }
 
@@ -41,10 +42,10 @@ func (e *placedError) Unwrap() error { return e.err }
 func (o *readObject) place(paths [][]any) lintPlace {
 	for _, path := range append(paths, []any{}) {
 		if line, column, ok := o.at.find(append(slices.Clone(o.path), path...)); ok {
-			return lintPlace{File: o.at.file, Line: line, Column: column, Field: fieldPath(path), Source: o.at.source()}
+			return lintPlace{File: o.at.file, Line: line, Column: column, Field: fieldPath(path), Source: o.source()}
 		}
 	}
-	return lintPlace{File: o.at.file, Line: o.at.line, Source: o.at.source()}
+	return lintPlace{File: o.at.file, Line: o.at.line, Source: o.source()}
 }
 
 // templatePaths are where kinds other than Pods have their template, if not in
@@ -160,6 +161,23 @@ func child(n *yaml.Node, step any) (value, at *yaml.Node) {
 		}
 	}
 	return nil, nil
+}
+
+// originAnnotation is where kustomize says what it took an object from, with
+// buildMetadata: [originAnnotations].
+const originAnnotation = "config.kubernetes.io/origin"
+
+// source is what the object was made from, where the place in its stream says
+// little: Helm's template, or the file of a kustomization, if it is one here.
+func (o *readObject) source() string {
+	if source := o.at.source(); source != "" || o.at.file != stdinName {
+		return source
+	}
+	var origin struct{ Path, Repo string }
+	if yaml.Unmarshal([]byte(o.GetAnnotations()[originAnnotation]), &origin) != nil || origin.Repo != "" {
+		return ""
+	}
+	return origin.Path
 }
 
 // isTemplate is a file of a chart, as Helm names it: other comments begin like

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"sigs.k8s.io/yaml"
 )
 
 // TestHelp: help of every command is an answer: exit code 0, on stdout.
@@ -203,68 +201,6 @@ func TestManPages(t *testing.T) {
 		if !bytes.Contains(page, []byte("Nov 2023")) || bytes.Contains(page, []byte(home+"/")) {
 			t.Errorf("%s: not of the date asked for, or with paths of this machine:\n%s", cmd.Name(), page)
 		}
-	}
-}
-
-// TestKrewManifest: krew needs these fields, and the Makefile builds what the
-// manifest lists.
-func TestKrewManifest(t *testing.T) {
-	content, err := os.ReadFile(".krew.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var manifest struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-		Metadata   struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-		Spec struct {
-			Version          string `json:"version"`
-			Homepage         string `json:"homepage"`
-			ShortDescription string `json:"shortDescription"`
-			Description      string `json:"description"`
-			Caveats          string `json:"caveats"`
-			Platforms        []struct {
-				Selector struct {
-					MatchLabels map[string]string `json:"matchLabels"`
-				} `json:"selector"`
-				URI    string `json:"uri"`
-				SHA256 string `json:"sha256"`
-				Bin    string `json:"bin"`
-			} `json:"platforms"`
-		} `json:"spec"`
-	}
-	if err := yaml.UnmarshalStrict(content, &manifest); err != nil {
-		t.Fatal(err)
-	}
-	spec := manifest.Spec
-	if manifest.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || manifest.Kind != "Plugin" || "kubectl-"+manifest.Metadata.Name != pluginName {
-		t.Errorf("not the plugin's manifest: %+v", manifest)
-	}
-	if spec.Version != "@VERSION@" || spec.Homepage == "" || spec.Description == "" || spec.ShortDescription == "" || len(spec.ShortDescription) > 50 {
-		t.Errorf("spec lacks something, or its shortDescription is longer than 50: %+v", spec)
-	}
-	makefile, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var platforms []string
-	for _, p := range spec.Platforms {
-		goos, arch := p.Selector.MatchLabels["os"], p.Selector.MatchLabels["arch"]
-		platforms = append(platforms, goos+"/"+arch)
-		if want := projectURI + "/releases/download/@VERSION@/kubectl-runtimegate_" + goos + "_" + arch + ".tar.gz"; p.URI != want {
-			t.Errorf("uri %s, want %s", p.URI, want)
-		}
-		if want := "@SHA256_" + strings.ToUpper(goos+"_"+arch) + "@"; p.SHA256 != want {
-			t.Errorf("sha256 %s, want %s: the release fills it in", p.SHA256, want)
-		}
-		if p.Bin != pluginName {
-			t.Errorf("bin %s, want %s", p.Bin, pluginName)
-		}
-	}
-	if line := "PLUGIN_PLATFORMS := " + strings.Join(platforms, " ") + "\n"; len(platforms) == 0 || !bytes.Contains(makefile, []byte(line)) {
-		t.Errorf("the Makefile does not build %v", platforms)
 	}
 }
 

@@ -99,12 +99,21 @@ func (o *reportOptions) run(cmd *cobra.Command) error {
 	if !o.once {
 		return o.runAgent(cmd)
 	}
-	report, err := o.read(cmd)
+	if printer != nil {
+		report, err := o.read(cmd, nothingBefore)
+		if err != nil {
+			return err
+		}
+		return printer.PrintObj(report, cmd.OutOrStdout())
+	}
+	return o.publishOnce(cmd)
+}
+
+// publishOnce publishes what the node has now.
+func (o *reportOptions) publishOnce(cmd *cobra.Command) error {
+	report, err := o.read(cmd, o.before)
 	if err != nil {
 		return err
-	}
-	if printer != nil {
-		return printer.PrintObj(report, cmd.OutOrStdout())
 	}
 	if err := o.checkNode(cmd.Context(), cmd.ErrOrStderr()); err != nil {
 		return err
@@ -183,14 +192,38 @@ func (o *reportOptions) check() error {
 	return o.observed.check()
 }
 
+// before is what is published of the node: only that tells what the runtime has
+// lost.
+func (o *reportOptions) before(ctx context.Context) (*v1alpha1.NodeRuntime, error) {
+	c, err := o.client()
+	if err != nil {
+		return nil, err
+	}
+	report, err := readPublished(ctx, c, o.node)
+	if err != nil {
+		return nil, fmt.Errorf("nothing was published, since what the runtime had before cannot be read: %w", err)
+	}
+	return report, nil
+}
+
+// nothingBefore is before where no cluster is asked.
+func nothingBefore(context.Context) (*v1alpha1.NodeRuntime, error) { return nil, nil }
+
 // read makes the NodeRuntime.
-func (o *reportOptions) read(cmd *cobra.Command) (*v1alpha1.NodeRuntime, error) {
+func (o *reportOptions) read(cmd *cobra.Command, before func(context.Context) (*v1alpha1.NodeRuntime, error)) (*v1alpha1.NodeRuntime, error) {
 	if o.dump != "" {
 		return o.readDump(cmd)
 	}
 	seen, err := o.observed.observe(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
+	}
+	last, err := before(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		seen.Before = &last.Spec
 	}
 	return inventory.FromStatus(seen, o.node)
 }

@@ -45,7 +45,7 @@ func (o *reportOptions) runAgent(cmd *cobra.Command) error {
 		Node: o.node, Poll: o.poll, Heartbeat: o.heartbeat, Log: log, Published: before,
 		Publish: func(ctx context.Context, r *v1alpha1.NodeRuntime) error { return inventory.Publish(ctx, c, r) },
 	}
-	watch := func([]string) {}
+	watch := func(folders, files []string) {}
 	if watcher, err := inventory.NewWatcher(observer.Host, observer.Root); err != nil {
 		log.Error(err, "Can't watch files; changes show at the next poll")
 	} else {
@@ -74,7 +74,7 @@ func socketOf(report *v1alpha1.NodeRuntime) string {
 // the agent, and the kubelet may be told another. before is the one that was asked
 // by the agent's predecessor. What was taken is logged when it changes. What a look
 // needs of the program is not needed between two of them.
-func observeWith(observer *inventory.Observer, before string, watch func([]string), log logr.Logger) func(context.Context) (*inventory.Observation, error) {
+func observeWith(observer *inventory.Observer, before string, watch func(folders, files []string), log logr.Logger) func(context.Context) (*inventory.Observation, error) {
 	taken, logged, release := before, "", programReleaser()
 	return func(ctx context.Context) (*inventory.Observation, error) {
 		defer release()
@@ -89,7 +89,7 @@ func observeWith(observer *inventory.Observer, before string, watch func([]strin
 		seen, err := observer.Observe(ctx, endpoint)
 		if err == nil {
 			taken = endpoint.Socket
-			watch(seen.Folders())
+			watch(seen.Folders(), seen.Files())
 		}
 		return seen, err
 	}
@@ -99,17 +99,11 @@ func observeWith(observer *inventory.Observer, before string, watch func([]strin
 // that is known: it is what the runtime had, if it does not answer now, and what
 // it has lost, if it does. So it is asked for until there is an answer.
 func published(ctx context.Context, c client.Client, node string, log logr.Logger) *v1alpha1.NodeRuntime {
-	report := &v1alpha1.NodeRuntime{}
 	pauses := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 1, Steps: math.MaxInt32, Cap: 30 * time.Second}
 	for ctx.Err() == nil {
-		bounded, cancel := context.WithTimeout(ctx, clusterTimeout)
-		err := c.Get(bounded, client.ObjectKey{Name: node}, report)
-		cancel()
-		switch {
-		case err == nil:
+		report, err := readPublished(ctx, c, node)
+		if err == nil {
 			return report
-		case apierrors.IsNotFound(err):
-			return nil
 		}
 		pause := pauses.Step()
 		log.Error(err, "Can't read what is published", "node", node, "next try in", pause.Round(time.Millisecond).String())
@@ -119,6 +113,21 @@ func published(ctx context.Context, c client.Client, node string, log logr.Logge
 		}
 	}
 	return nil
+}
+
+// readPublished asks the cluster once for what it has of the node; nil for nothing.
+func readPublished(ctx context.Context, c client.Client, node string) (*v1alpha1.NodeRuntime, error) {
+	bounded, cancel := context.WithTimeout(ctx, clusterTimeout)
+	defer cancel()
+	report := &v1alpha1.NodeRuntime{}
+	err := c.Get(bounded, client.ObjectKey{Name: node}, report)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return report, nil
 }
 
 func (o *reportOptions) checkAgent() error {

@@ -84,7 +84,7 @@ var whyReports = []whyReport{
 		`k3s and RKE2 write this file anew at every start`},
 	{"39-static-template-breaks-rke2-on-reboot", "NVIDIA/gpu-operator#992",
 		"a template without RKE2's base replaces RKE2's own", "root", "explain",
-		`put changes into config\.toml\.tmpl`},
+		`RKE2 writes config\.toml from this template at every start, which replaces its own: after the next one handler "runc" is not loaded`},
 	{"41-config-taken-from-anothers-dump-disables-cri", "NVIDIA/gpu-operator#1323",
 		"a copied disabled_plugins keeps containerd from starting", "root", "explain",
 		`(?s)DaemonWillNotStart /etc/k0s/containerd\.toml.*CRIDisabled /etc/k0s/containerd\.toml`},

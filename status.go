@@ -93,6 +93,9 @@ func (o *statusOptions) check() error {
 }
 
 func (o *statusOptions) run(cmd *cobra.Command) error {
+	if isStdout(o.save, cmd.OutOrStdout()) {
+		o.save = "-"
+	}
 	if err := o.check(); err != nil {
 		return err
 	}

@@ -22,12 +22,31 @@ func (v *clusterView) save(path string) error {
 	return nil
 }
 
+// isStdout tells whether a path leads to where the output goes, as /dev/stdout: one
+// of the two would be lost, or both mixed.
+func isStdout(path string, out io.Writer) bool {
+	stdout, ok := out.(*os.File)
+	if !ok || path == "" {
+		return false
+	}
+	at, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	is, err := stdout.Stat()
+	return err == nil && os.SameFile(at, is)
+}
+
 // saveFile puts the snapshot in place of a file, or makes one that only its owner
-// can read. A link is followed, and what is there keeps its mode and owner.
+// can read. A link is followed, and what is there keeps its mode and owner. Devices
+// and pipes are written to: nothing can take their place.
 func (v *clusterView) saveFile(path string) (err error) {
 	path, old, err := saveTarget(path)
 	if err != nil {
 		return err
+	}
+	if old != nil && !old.Mode().IsRegular() {
+		return v.writeTo(path)
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -56,13 +75,24 @@ func (v *clusterView) saveFile(path string) (err error) {
 	return os.Rename(file.Name(), path)
 }
 
+// writeTo writes the snapshot to what is there.
+func (v *clusterView) writeTo(path string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(v.writeSnapshot(file), file.Close())
+}
+
 // saveTarget is the file itself that a path leads to, and what is there; nil if
-// nothing is. Devices, pipes and folders are not to be replaced.
+// nothing is. What is no file is not looked for further: a pipe may have no name.
 func saveTarget(path string) (string, fs.FileInfo, error) {
 	old, err := os.Stat(path)
 	switch {
+	case err == nil && old.IsDir():
+		return "", nil, errors.New("it is a folder")
 	case err == nil && !old.Mode().IsRegular():
-		return "", nil, errors.New("it is no regular file, so it is not replaced; - is stdout")
+		return path, old, nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return "", nil, err
 	case err == nil:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -165,19 +164,7 @@ func (r *whyRun) readManifests() []readObject {
 		scheme: r.view.scheme, kinds: manifestKinds, fault: r.fault,
 		unknown: func(err error) { r.view.note("%v", err) },
 	}
-	for _, path := range r.files {
-		files, err := manifestFiles(path, r.recursive)
-		for _, file := range files {
-			if err := openManifest(file, r.cmd.InOrStdin(), func(in io.Reader, name string) error {
-				return reader.readFrom(in, name, maxManifestBytes, "a manifest")
-			}); err != nil {
-				r.fault(err)
-			}
-		}
-		if err != nil {
-			r.fault(err)
-		}
-	}
+	reader.readManifests(r.files, r.recursive, r.cmd.InOrStdin(), r.view.note)
 	if reader.seen+reader.emptyLists+r.faults == 0 {
 		r.fault(errors.New("no Kubernetes object in what -f names"))
 	}

@@ -46,6 +46,7 @@ const (
 	CodeSectionReplaced      = "SectionReplaced"
 	CodeShimNotExecutable    = "ShimNotExecutable"
 	CodeShimNotFound         = "ShimNotFound"
+	CodeTemplateReplacesBase = "TemplateReplacesBase"
 	CodeTwoNames             = "TwoPluginNames"
 	CodeTypeReplaced         = "TypeReplaced"
 	CodeUnknownPlugin        = "UnknownPlugin"
@@ -60,7 +61,7 @@ var Codes = []string{
 	CodeDefaultChanged, CodeDefaultMissing, CodeDumpNotProof, CodeDuplicateOwner, CodeGeneratedFile,
 	CodeHandlerDropped, CodeHigherDropInVersion, CodeImportMatchesNothing, CodeLostInMigration, CodeNotImported,
 	CodeOldPluginName, CodeOverridden, CodeRuntimeTypeEmpty, CodeSectionReplaced, CodeShimNotExecutable,
-	CodeShimNotFound, CodeTwoNames, CodeTypeReplaced, CodeUnknownPlugin, CodeUnreferencable, CodeWrongParentTable,
+	CodeShimNotFound, CodeTemplateReplacesBase, CodeTwoNames, CodeTypeReplaced, CodeUnknownPlugin, CodeUnreferencable, CodeWrongParentTable,
 	CodeWrongPluginName,
 }
 
@@ -260,6 +261,7 @@ func (f *finder) generated() {
 		if strings.Contains(file.Path, "/rancher/") && path.Base(file.Path) == "config.toml" {
 			f.add(CodeGeneratedFile, Info, Place{file.Path, 1}, "", "put changes into config.toml.tmpl (config-v3.toml.tmpl for containerd 2) beside it",
 				"k3s and RKE2 write this file anew at every start: what was changed in it by hand is gone then")
+			f.template(file)
 		}
 	}
 }

@@ -41,6 +41,9 @@ type Options struct {
 	WithoutDropIns bool
 	// Keep are the drop-ins that WithoutDropIns leaves.
 	Keep []string
+
+	// rendered is set for a load of what a template makes, which has none itself.
+	rendered bool
 }
 
 func (o *Options) workDir() string {

@@ -172,6 +172,3 @@ func defaultPlugin1(rt Runtime) *schema.Plugin {
 	p.ImagePullProgressTimeout = "5m0s"
 	return p
 }
-
-// runcV2 is the runtime type of the built-in handler.
-const runcV2 = "io.containerd.runc.v2"

@@ -12,9 +12,6 @@ import (
 	"github.com/runtimegate/runtimegate/config/schema"
 )
 
-// linuxV1 is the shim of the first kind, which some keys of 1.x are for.
-const linuxV1 = "io.containerd.runtime.v1.linux"
-
 // validate1 says why the CRI plugin of containerd 1.x does not come up. It
 // adds the handlers that default_runtime and untrusted_workload_runtime stand
 // for: the daemon has them, the dump does not.

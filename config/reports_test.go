@@ -28,6 +28,7 @@ var reportCodes = map[string]string{
 	"PLUGIN_SECTION_REPLACED":      CodeSectionReplaced,
 	"RUNTIME_TYPE_EMPTY":           CodeRuntimeTypeEmpty,
 	"SHIM_NOT_FOUND":               CodeShimNotFound,
+	"TEMPLATE_REPLACES_BASE":       CodeTemplateReplacesBase,
 	"WRONG_PLUGIN_KEY_FOR_VERSION": CodeOldPluginName,
 }
 

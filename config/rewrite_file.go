@@ -41,6 +41,8 @@ type rewriter struct {
 	added map[string]*block
 	// changed is set when anything but the version is other than before.
 	changed bool
+	// linux is set where some file sets up the runtime plugin of 1.x.
+	linux bool
 	// importOf returns what is to be written for a pattern of imports.
 	importOf func(pattern string) string
 }
@@ -48,7 +50,7 @@ type rewriter struct {
 // rewrite returns the text of a file as the target version has it, the same text
 // where nothing is to be done. With main the file says its version even if nothing
 // else of it changes. An error says why it can't be edited safely.
-func rewrite(from, to Runtime, data []byte, main bool, importOf func(string) string) ([]byte, error) {
+func rewrite(from, to Runtime, data []byte, main, linux bool, importOf func(string) string) ([]byte, error) {
 	d, err := readDraft(data)
 	if err != nil {
 		return nil, err
@@ -57,7 +59,7 @@ func rewrite(from, to Runtime, data []byte, main bool, importOf func(string) str
 	if err != nil {
 		return nil, err
 	}
-	r := &rewriter{mover: newMover(from, to, version, d), draft: d, quote: `"`, added: map[string]*block{}, importOf: importOf}
+	r := &rewriter{mover: newMover(from, to, version, d), draft: d, quote: `"`, added: map[string]*block{}, linux: linux, importOf: importOf}
 	if strings.Contains(string(data), "plugins.'") {
 		r.quote = "'"
 	}
@@ -181,7 +183,10 @@ func (r *rewriter) key(p *part, st *statement, old bool) error {
 		p.texts = append(p.texts, st.lead+r.replaceStrings(st, r.importOf))
 		return nil
 	case !old:
-		p.texts = append(p.texts, st.lead+st.text)
+		same := *st
+		r.changeValue(&same, st.path)
+		r.changed = r.changed || same.text != st.text
+		p.texts = append(p.texts, st.lead+same.text)
 		return nil
 	case len(st.path) == 1 && foldEqual(st.path[0], "version"):
 		p.texts = append(p.texts, st.lead+st.revalue(strconv.Itoa(newestKept)))
@@ -227,7 +232,10 @@ func (r *rewriter) changeValue(st *statement, to []string) {
 	if !st.scalar {
 		return
 	}
+	shim := r.newShim(st, to)
 	switch raw := st.text[st.strings[0][0]:st.strings[0][1]]; {
+	case shim != "":
+		st.text = st.revalue(raw[:1] + shim + raw[:1])
 	case r.legacy["default_runtime"] && slices.Equal(to, defaultName):
 		st.text = st.revalue(`"default"`)
 	case to[len(to)-1] == "bin_dirs" && st.path[len(st.path)-1] == "bin_dir":

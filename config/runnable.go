@@ -208,7 +208,7 @@ func (p *Prober) shimNamed(name string) *Program {
 
 // isRuncShim tells whether options.BinaryName means anything to a handler.
 func isRuncShim(h Handler) bool {
-	return h.RuntimeType == runcV2 || h.RuntimeType == "io.containerd.runc.v1"
+	return h.RuntimeType == runcV2 || h.RuntimeType == runcV1
 }
 
 var runcShim = regexp.MustCompile(`^containerd-shim-runc-v[0-9]+$`)

@@ -33,6 +33,8 @@ type UpgradedFile struct {
 	Path, Real string
 	// Old and New are the contents; the same when nothing is to be done.
 	Old, New []byte
+	// linux is set where some file sets up the runtime plugin of 1.x.
+	linux bool
 	// Problem says why the file cannot be edited safely, "" if it can.
 	Problem string
 }
@@ -92,6 +94,7 @@ func loadSettings(host *hostfs.FS, opt Options) (*Result, error) {
 // edit makes the new contents of the files.
 func (u *Upgrade) edit(host *hostfs.FS, opt Options, to Runtime) error {
 	seen := set{}
+	linux := configuresLinux(append(slices.Clone(u.Before.Files), u.Unmended.Files...))
 	l := &loader{fs: host, opt: opt, rt: opt.Runtime}
 	for _, file := range append(slices.Clone(u.Before.Files), u.Unmended.Files...) {
 		real, _, err := host.Resolve(l.absolute(file.Path))
@@ -106,7 +109,7 @@ func (u *Upgrade) edit(host *hostfs.FS, opt Options, to Runtime) error {
 			}
 			continue // the load says it
 		}
-		u.Files = append(u.Files, UpgradedFile{Path: file.Path, Real: real, Old: data, New: data})
+		u.Files = append(u.Files, UpgradedFile{Path: file.Path, Real: real, Old: data, New: data, linux: linux})
 	}
 	newer := &loader{opt: opt, rt: to}
 	importOf := func(file string) func(pattern string) string {
@@ -141,7 +144,7 @@ func (u *Upgrade) importOf(newer *loader, file, pattern string) string {
 // rewrite brings one file to the target's version.
 func (f *UpgradedFile) rewrite(from, to Runtime, main bool, importOf func(pattern string) string) {
 	f.New, f.Problem = f.Old, ""
-	text, err := rewrite(from, to, f.Old, main, importOf)
+	text, err := rewrite(from, to, f.Old, main, f.linux, importOf)
 	if err == nil {
 		err = checkKept(f.Old, text)
 	}

@@ -71,8 +71,13 @@ func changes(before, after *Result, files []*File) []Change {
 	if was.DefaultHandler != is.DefaultHandler && before.Daemon.State == Running && after.Daemon.State == Running {
 		add(ChangeDefault, is.DefaultHandler, "the default handler is %q and was %q", is.DefaultHandler, was.DefaultHandler)
 	}
-	for _, h := range was.Handlers {
-		if why := removedShims[h.RuntimeType]; why != "" && after.Runtime.atLeast(2, 0, 0) {
+	for _, h := range is.Handlers {
+		_, had := was.Handler(h.Name)
+		why := removedShims[h.RuntimeType]
+		if h.RuntimePath != "" {
+			why += "; runtime_path names a program that is to be of that shim, or left out"
+		}
+		if had && removedShims[h.RuntimeType] != "" && !before.Runtime.atLeast(2, 0, 0) && after.Runtime.atLeast(2, 0, 0) {
 			add(ChangeHandler, h.Name, "handler %q: %s", h.Name, why)
 		}
 	}
@@ -84,12 +89,6 @@ func changes(before, after *Result, files []*File) []Change {
 		}
 	}
 	return out
-}
-
-// removedShims came with containerd up to 1.7.
-var removedShims = map[string]string{
-	"io.containerd.runc.v1":          "containerd 2.0 no longer has the shim of io.containerd.runc.v1: set runtime_type to io.containerd.runc.v2, which takes the same options",
-	"io.containerd.runtime.v1.linux": "containerd 2.0 no longer has io.containerd.runtime.v1.linux: set runtime_type to io.containerd.runc.v2",
 }
 
 // whyLost is what took a handler away, where that is known.
@@ -136,9 +135,11 @@ func otherSettings(before, after *Result) (out []Change) {
 			now, ok = after.usual[path]
 		}
 		switch {
+		case isNewShim(path, before.settings[path], now):
+			// It does the same.
 		case !ok && strings.HasSuffix(path, cdiSuffix) && before.settings[path] == true:
 			// It is always on.
-		case !ok && after.Runtime.knows(path):
+		case !ok && (after.Runtime.Version == before.Runtime.Version || after.Runtime.knows(path)):
 			add(path, "is not set and was %s", quoted(path, before.settings[path]))
 		case !ok:
 			add(path, "was %s and is nothing to %s", quoted(path, before.settings[path]), after.Runtime)

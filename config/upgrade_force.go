@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/runtimegate/runtimegate/config/schema"
 )
 
 // ownSettings are what the files say of plugins, as far as the runtime heeds it:
@@ -22,7 +24,12 @@ func (l *loader) ownSettings() map[string]any {
 			for table := range embedded1 {
 				m.bare[table] = section[table] == nil
 			}
-			leaves(out, []string{"plugins", name}, section, m.move)
+			leaves(out, []string{"plugins", name}, section, func(path []string) []string {
+				if rest, ok := m.criPath(path); ok && !m.known1(rest) {
+					return nil
+				}
+				return m.move(path)
+			})
 		}
 	}
 	if f := l.merged2; f != nil {
@@ -38,7 +45,18 @@ func newerPlugin(rt Runtime, name string) bool {
 	return newer && !has
 }
 
-// leaves adds what is no table, each where move says.
+// known1 tells whether the older version knows a key of the CRI plugin of 1.x.
+func (m *mover) known1(rest []string) bool {
+	for table, keys := range embedded1 {
+		if len(rest) > 0 && m.bare[table] && keys[rest[0]] {
+			rest = append([]string{table}, rest...)
+			break
+		}
+	}
+	return knownKey(reflect.TypeFor[schema.Plugin](), rest) && spansAllow(m.from, plugin1Spans, rest)
+}
+
+// leaves adds what is no table, each where move says; nil for nowhere.
 func leaves(out map[string]any, path []string, v any, move func([]string) []string) {
 	if table, ok := v.(map[string]any); ok {
 		for key, v := range table {
@@ -49,7 +67,10 @@ func leaves(out map[string]any, path []string, v any, move func([]string) []stri
 	if list := reflect.ValueOf(v); list.Kind() == reflect.Slice {
 		v = plain(list)
 	}
-	if path, v = placed(move(path)[1:], v); path != nil {
+	if path = move(path); path == nil {
+		return
+	}
+	if path, v = placed(path[1:], v); path != nil {
 		out[strings.Join(path, pathSep)] = v
 	}
 }
@@ -93,7 +114,11 @@ func (r *Result) unheeded(path []string, to Runtime, files []*File) (place, why 
 		if !ok {
 			continue
 		}
-		return fmt.Sprintf(" (%s:%d)", f.Path, at.at.line), "ignored it" + r.replacedBy(f, at.path[1])
+		place = fmt.Sprintf(" (%s:%d)", f.Path, at.at.line)
+		if rest, ok := m.criPath(at.path); ok && r.Runtime.class() == classA && !m.known1(rest) {
+			return place, "does not know it"
+		}
+		return place, "ignored it" + r.replacedBy(f, at.path[1])
 	}
 	return "", "ignored it"
 }
@@ -157,7 +182,6 @@ func (r Runtime) stock() map[string]any {
 	set(16384, runtimeCRI, "max_container_log_line_size")
 	set(true, runtimeCRI, "tolerate_missing_hugetlb_controller")
 	set(true, runtimeCRI, "disable_hugetlb_controller")
-	set([]string{"/etc/cdi", "/var/run/cdi"}, runtimeCRI, "cdi_spec_dirs")
 	set("0s", runtimeCRI, "drain_exec_sync_io_timeout")
 	set(defaultBinDirs(), runtimeCRI, "cni", "bin_dirs")
 	set("/etc/cni/net.d", runtimeCRI, "cni", "conf_dir")
@@ -165,13 +189,16 @@ func (r Runtime) stock() map[string]any {
 	set("overlayfs", imagesCRI, "snapshotter")
 	set(true, imagesCRI, "disable_snapshot_annotations")
 	set(3, imagesCRI, "max_concurrent_downloads")
-	set("5m0s", imagesCRI, "image_pull_progress_timeout")
 	set(10, imagesCRI, "stats_collect_period")
 	set("node", imagesCRI, "image_decryption", "key_model")
 	set(true, oldCRI, "disable_tcp_service")
 	set("127.0.0.1", oldCRI, "stream_server_address")
 	set("0", oldCRI, "stream_server_port")
 	set("4h0m0s", oldCRI, "stream_idle_timeout")
+	if r.atLeast(1, 7, 0) {
+		set([]string{"/etc/cdi", "/var/run/cdi"}, runtimeCRI, "cdi_spec_dirs")
+		set("5m0s", imagesCRI, "image_pull_progress_timeout")
+	}
 	if r.class() == classA {
 		pause := "registry.k8s.io/pause:3.8"
 		if !r.atLeast(1, 7, 0) {

@@ -3,10 +3,56 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pelletier/go-toml/v2"
 )
+
+// TestStock: what counts as a default is what dumps of real builds show where no
+// file says anything.
+func TestStock(t *testing.T) {
+	for version, file := range map[string]string{
+		"1.7.35": "base-empty@1.7.35.toml",
+		"2.0.14": "t-v3-empty-dropin@2.0.14.toml",
+		"2.4.2":  "b-v3-tilde@2.4.2.toml",
+	} {
+		data, err := os.ReadFile(filepath.Join("testdata/dumps", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var dump struct{ Plugins map[string]any }
+		if err := toml.Unmarshal(data, &dump); err != nil {
+			t.Fatal(err)
+		}
+		rt := mustRuntime(t, version)
+		move := slices.Clone[[]string]
+		if rt.class() == classA {
+			move = (&mover{from: rt, to: mustRuntime(t, "2.4.2")}).move
+		}
+		shown := map[string]any{}
+		leaves(shown, []string{"plugins"}, dump.Plugins, move)
+		stock := rt.stock()
+		for path, value := range shown {
+			parts := strings.Split(path, pathSep)
+			// The image for sandboxes has another tag in many patch releases.
+			if !criPlugins[parts[0]] || isHandler(parts) || strings.HasSuffix(path, defaultSuffix) || rt.class() != classA && parts[1] == "pinned_images" {
+				continue
+			}
+			if !sameSetting(value, stock[path]) {
+				t.Errorf("%s: %s is %v by default, and here %v", version, settingName(parts), value, stock[path])
+			}
+			delete(stock, path)
+		}
+		for path := range stock {
+			if rt.class() == classA || rt.knows(path) {
+				t.Errorf("%s: %s has no default", version, settingName(strings.Split(path, pathSep)))
+			}
+		}
+	}
+}
 
 // TestInForce: what the main file says of a plugin is ignored by 1.x when a later
 // file has the plugin's section, and counts in 2.x.
@@ -23,6 +69,12 @@ func TestInForce(t *testing.T) {
 		}},
 		"one that is on without it": {head + cri + "tolerate_missing_hugetlb_controller = false\n", runc, "1.6.39", []string{
 			`"io.containerd.cri.v1.runtime".tolerate_missing_hugetlb_controller is false (/etc/tree/config.toml:4): containerd 1.6.39 ignored it, since /etc/tree/z.toml:2 replaces the plugin's whole section`,
+		}},
+		"keys that the older version does not know": {head + cri + "cdi_spec_dirs = ['/x']\nenable_cdi = true\nenable_criu = false\nsnapshotter = 'native'\n", "", "1.6.36", []string{
+			`"io.containerd.cri.v1.runtime".cdi_spec_dirs is ["/x"] (/etc/tree/config.toml:4): containerd 1.6.36 does not know it`,
+		}},
+		"a key of 2.x, in 1.7": {head + "[plugins.'io.containerd.grpc.v1.cri'.cni]\nuse_internal_loopback = true\n[plugins.'io.containerd.grpc.v1.cri'.registry]\nconfig_path = '/certs'\n", "", "1.7.27", []string{
+			`"io.containerd.cri.v1.runtime".cni.use_internal_loopback is true (/etc/tree/config.toml:4): containerd 1.7.27 does not know it`,
 		}},
 		"a key that has another name, and a list": {head + cri + "sandbox_image = 'mirror/pause'\n[plugins.'io.containerd.grpc.v1.cri'.cni]\nbin_dir = '/cni'\n", runc, "1.7.27", []string{
 			`"io.containerd.cri.v1.images".pinned_images.sandbox is "mirror/pause" (/etc/tree/config.toml:4): containerd 1.7.27 ignored it, since /etc/tree/z.toml:2 replaces the plugin's whole section`,

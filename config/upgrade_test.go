@@ -79,7 +79,11 @@ func checkUpgrade(t *testing.T, name string, host *hostfs.FS, u *Upgrade) {
 			said[c.Handler] = true
 		}
 		for _, was := range u.Before.Final().Handlers {
-			if is, ok := u.Mended.Final().Handler(was.Name); (!ok || is != was) && !said[was.Name] {
+			is, ok := u.Mended.Final().Handler(was.Name)
+			if removedShims[was.RuntimeType] != "" && is.RuntimeType == runcV2 {
+				was.RuntimeType = runcV2
+			}
+			if (!ok || is != was) && !said[was.Name] {
 				t.Errorf("%s: handler %+v became %+v, and nothing is said of it", name, was, is)
 			}
 		}
@@ -184,6 +188,26 @@ func TestRewrite(t *testing.T) {
 		"the task plugin's core scheduling": {
 			"version = 2\n[plugins.\"io.containerd.runtime.v2.task\"]\n  platforms = ['linux/amd64']\n  sched_core = true\n",
 			"version = 3\n[plugins.\"io.containerd.runtime.v2.task\"]\n  platforms = ['linux/amd64']\n\n[plugins.\"io.containerd.shim.v1.manager\"]\n  env = [\"SCHED_CORE=1\"]\n", "",
+		},
+		"a shim that 2.0 has no more": {
+			"version = 2\n[" + old + ".containerd.runtimes.r]\n  runtime_type = 'io.containerd.runc.v1'\n  options = {BinaryName = 'crun'}\n",
+			"version = 3\n[" + now + ".containerd.runtimes.r]\n  runtime_type = 'io.containerd.runc.v2'\n  options = {BinaryName = 'crun'}\n", "",
+		},
+		"the shim before it, as containerd 1.x writes it": {
+			"version = 2\n[" + old + ".containerd.runtimes.r]\n  runtime_engine = ''\n  runtime_type = 'io.containerd.runtime.v1.linux'\n[" + old + ".containerd.runtimes.r.options]\n",
+			"version = 3\n[" + now + ".containerd.runtimes.r]\n  runtime_type = 'io.containerd.runc.v2'\n[" + now + ".containerd.runtimes.r.options]\n", "",
+		},
+		"a shim of one's own stays": {
+			"version = 2\n[" + old + ".containerd.runtimes.r]\n  runtime_type = 'io.containerd.runc.v1'\n  runtime_path = '/opt/shim'\n",
+			"version = 3\n[" + now + ".containerd.runtimes.r]\n  runtime_type = 'io.containerd.runc.v1'\n  runtime_path = '/opt/shim'\n", "",
+		},
+		"options of other names stay": {
+			"version = 2\n[" + old + ".containerd.runtimes.r]\n  runtime_type = 'io.containerd.runtime.v1.linux'\n[" + old + ".containerd.runtimes.r.options]\n  Runtime = 'crun'\n",
+			"version = 3\n[" + now + ".containerd.runtimes.r]\n  runtime_type = 'io.containerd.runtime.v1.linux'\n[" + now + ".containerd.runtimes.r.options]\n  Runtime = 'crun'\n", "",
+		},
+		"a plugin for that shim": {
+			"version = 2\n[plugins.'io.containerd.runtime.v1.linux']\n  runtime = 'crun'\n[" + old + ".containerd.runtimes.r]\n  runtime_type = 'io.containerd.runtime.v1.linux'\n",
+			"version = 3\n[plugins.'io.containerd.runtime.v1.linux']\n  runtime = 'crun'\n[" + now + ".containerd.runtimes.r]\n  runtime_type = 'io.containerd.runtime.v1.linux'\n", "",
 		},
 		"two names of the plugin": {
 			"version = 2\n[" + old + ".containerd]\n[" + now + ".containerd]\n", "", "keep the first, which is the one that counts before 2.0",

@@ -77,7 +77,7 @@ func TestReporterWritesItsOwnNodeOnly(t *testing.T) {
 	}{
 		{"makes its own", a, "", report("gpu-a", plainDump), 0, "noderuntime.runtimegate.io/gpu-a published"},
 		{"writes its own", a, "", report("gpu-a", nvidiaDump), 0, "noderuntime.runtimegate.io/gpu-a published"},
-		{"reads its own", a, "", kubectl("get", "nruntime", "gpu-a", "-o=jsonpath={.spec.summary.handlers}"), 0, "nvidia,runc"},
+		{"reads its own", a, "", kubectl("get", "nruntime", "gpu-a", "-o=jsonpath={.spec.summary.handlers}"), 0, "nvidia, runc"},
 		{"makes another's", a, "", report("gpu-b", plainDump), 2, notB},
 		{"makes one with a name that the API server makes", a, noderuntime(`"generateName": "gpu-"`), kubectl("create", "-f", "-"), 1,
 			policy + `the reporter of node "gpu-a" writes NodeRuntime "gpu-a" only, not "gpu-`},
@@ -106,7 +106,7 @@ func TestReporterWritesItsOwnNodeOnly(t *testing.T) {
 		{"its Pods ask for root, and for no more", c.Kubeconfig(), "", kubectl("label", "--dry-run=server", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted"), 0,
 			"(and 1 other pod): restricted volume types, runAsNonRoot != true, runAsUser=0\n"},
 		{"what was refused is not done", c.Kubeconfig(), "", kubectl("get", "nruntime", "-o=jsonpath={range .items[*]}{.metadata.name}={.spec.summary.handlers} {end}"), 0,
-			"gpu-a=nvidia,runc gpu-b=runc gpu-c=runc "},
+			"gpu-a=nvidia, runc gpu-b=runc gpu-c=runc "},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			r, err := c.Command(interrupted, step.stdin, append(step.command, "--kubeconfig="+step.as)...)

@@ -50,7 +50,7 @@ func TestAgentTriesAgain(t *testing.T) {
 	if n := len(*looks); n != 245 {
 		t.Errorf("%d looks in 61 minutes, want one every 15 seconds", n)
 	}
-	if len(f.written) != 1 || !strings.HasSuffix(f.written[0], " nvidia,runc") {
+	if len(f.written) != 1 || !strings.HasSuffix(f.written[0], " nvidia, runc") {
 		t.Errorf("written %q", f.written)
 	}
 }
@@ -102,7 +102,7 @@ func TestAgentKeepsWhatItCouldNotWrite(t *testing.T) {
 		f.refused = false
 		time.Sleep(2 * time.Minute)
 	})
-	if last := f.written[len(f.written)-1]; !strings.HasSuffix(last, " kata,nvidia,runc RuntimeUnreachable") {
+	if last := f.written[len(f.written)-1]; !strings.HasSuffix(last, " kata, nvidia, runc RuntimeUnreachable") {
 		t.Errorf("written %q", f.written)
 	}
 }

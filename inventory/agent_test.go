@@ -84,7 +84,7 @@ func TestAgentWritesOnlyChanges(t *testing.T) {
 		f.loaded = loadedWith("nvidia", "runc")
 		time.Sleep(16 * time.Second)
 	})
-	check(t, f, "0s runc", "3m0s nvidia,runc")
+	check(t, f, "0s runc", "3m0s nvidia, runc")
 }
 
 func TestAgentRenews(t *testing.T) {
@@ -119,10 +119,10 @@ func TestAgentKeepsTheListOfASilentRuntime(t *testing.T) {
 	if len(f.written) < 4 {
 		t.Fatalf("written %q", f.written)
 	}
-	if got := f.written[:2]; got[0] != "0s nvidia,runc" || got[1] != "25s nvidia,runc RuntimeUnreachable" {
+	if got := f.written[:2]; got[0] != "0s nvidia, runc" || got[1] != "25s nvidia, runc RuntimeUnreachable" {
 		t.Errorf("written %q", got)
 	}
-	if got := f.written[len(f.written)-1]; !strings.HasSuffix(got, " nvidia,runc") {
+	if got := f.written[len(f.written)-1]; !strings.HasSuffix(got, " nvidia, runc") {
 		t.Errorf("at last %q", got)
 	}
 }
@@ -155,7 +155,7 @@ func TestAgentThatStartsWithASilentRuntime(t *testing.T) {
 	})
 	f = &fakeNode{}
 	run(t, f, func(a *Agent) { a.Published = before }, func() { time.Sleep(time.Minute) })
-	check(t, f, "10s kata,runc RuntimeUnreachable,NextUnknown")
+	check(t, f, "10s kata, runc RuntimeUnreachable, NextUnknown")
 }
 
 func TestAgentTakesOverWhatIsPublished(t *testing.T) {
@@ -179,5 +179,5 @@ func TestAgentFollowsHints(t *testing.T) {
 		f.loaded = loadedWith("kata", "runc") // while it settles
 		time.Sleep(time.Second)
 	})
-	check(t, f, "0s runc", "6s kata,runc")
+	check(t, f, "0s runc", "6s kata, runc")
 }

@@ -208,7 +208,7 @@ func TestFromStatusFields(t *testing.T) {
 	if diff := cmp.Diff(want, spec.Handlers); diff != "" {
 		t.Errorf("handlers (-want +got):\n%s", diff)
 	}
-	if want := (v1alpha1.Summary{Runtime: "containerd v2.4.2", Handlers: "nvidia,runc", Findings: "DefaultBroken"}); *spec.Summary != want {
+	if want := (v1alpha1.Summary{Runtime: "containerd v2.4.2", Handlers: "nvidia, runc", Findings: "DefaultBroken"}); *spec.Summary != want {
 		t.Errorf("summary %+v", *spec.Summary)
 	}
 }

@@ -130,8 +130,8 @@ func summarize(spec *v1alpha1.NodeRuntimeSpec) *v1alpha1.Summary {
 	}
 	return &v1alpha1.Summary{
 		Runtime:  cut(strings.TrimSpace(spec.Runtime.Name+" "+spec.Runtime.Version), most),
-		Handlers: cut(strings.Join(names, ","), most),
-		Findings: cut(strings.Join(codes, ","), most),
+		Handlers: cut(strings.Join(names, ", "), most),
+		Findings: cut(strings.Join(codes, ", "), most),
 	}
 }
 

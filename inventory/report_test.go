@@ -81,7 +81,7 @@ func TestFromDumpFindings(t *testing.T) {
 	if got.Spec.Handlers[0].Shim.State != v1alpha1.ProgramNotFound || got.Spec.Handlers[1].Shim != nil {
 		t.Errorf("handlers: %+v", got.Spec.Handlers)
 	}
-	want := &v1alpha1.Summary{Runtime: "containerd", Handlers: "a,runc", Findings: "RuntimeTypeEmpty,DumpNotProof"}
+	want := &v1alpha1.Summary{Runtime: "containerd", Handlers: "a, runc", Findings: "RuntimeTypeEmpty, DumpNotProof"}
 	if diff := cmp.Diff(want, got.Spec.Summary); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}

@@ -27,6 +27,9 @@ func outOfSight(host *hostfs.FS, opt config.Options, files []*config.File) strin
 		}
 	}
 	for _, name := range names {
+		if folder := hiddenFolder(host, name); folder != "" {
+			return folder
+		}
 		if i := strings.IndexAny(name, "*?["); i >= 0 {
 			name = path.Dir(name[:i]+"x") + "/*" // of its folder
 		}
@@ -35,6 +38,31 @@ func outOfSight(host *hostfs.FS, opt config.Options, files []*config.File) strin
 		}
 	}
 	return ""
+}
+
+// hiddenFolder names a link among the folders that a pattern goes through of which
+// can't be seen where it leads; "" for none.
+func hiddenFolder(host *hostfs.FS, pattern string) string {
+	first := strings.IndexAny(pattern, "*?[")
+	if first < 0 {
+		return ""
+	}
+	for end := first; ; end++ {
+		next := strings.IndexByte(pattern[end:], '/')
+		if next < 0 {
+			return ""
+		}
+		end += next
+		folders, err := host.Glob(pattern[:end])
+		if err != nil {
+			return ""
+		}
+		for _, folder := range folders {
+			if !host.Exists(folder) {
+				return folder
+			}
+		}
+	}
 }
 
 // hidden tells whether a file that is not there may be there on the node. The

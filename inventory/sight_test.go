@@ -35,6 +35,12 @@ func TestOutOfSight(t *testing.T) {
 			map[string]string{"/etc/containerd/conf.d": "/opt/conf.d"}, "/etc/containerd/conf.d/*"},
 		"a drop-in that is a link to elsewhere": {map[string]string{main: "version = 3\nimports = ['conf.d/*.toml']", "/etc/containerd/conf.d/": ""},
 			map[string]string{"/etc/containerd/conf.d/a.toml": "/opt/a.toml"}, "/etc/containerd/conf.d/a.toml"},
+		"a folder that matches and is a link to elsewhere": {map[string]string{main: "version = 3\nimports = ['conf.d/*/a.toml']", "/etc/containerd/conf.d/b/a.toml": ""},
+			map[string]string{"/etc/containerd/conf.d/c": "/opt/c"}, "/etc/containerd/conf.d/c"},
+		"a folder below one that matches": {map[string]string{main: "version = 3\nimports = ['conf.d/*/in/*.toml']", "/etc/containerd/conf.d/b/": "", "/etc/containerd/conf.d/c/other": ""},
+			map[string]string{"/etc/containerd/conf.d/b/in": "../../gone"}, "/etc/containerd/conf.d/b/in"},
+		"folders that match, all shown": {map[string]string{main: "version = 3\nimports = ['conf.d/*/a.toml']", "/etc/containerd/conf.d/b/a.toml": "", "/etc/containerd/d/": ""},
+			map[string]string{"/etc/containerd/conf.d/c": "../d"}, ""},
 		"what a file imports that is imported": {map[string]string{main: "version = 3\nimports = ['a.toml']", "/etc/containerd/a.toml": "version = 3\nimports = ['/opt/b.toml']"},
 			nil, "/opt/b.toml"},
 	} {

@@ -38,6 +38,18 @@ func (o *Observation) Folders() []string {
 	return folders
 }
 
+// Files are those that the runtime reads, as the host's paths. Links lead to them
+// from the Folders, and may lead to others.
+func (o *Observation) Files() []string {
+	var files []string
+	if o.Next != nil {
+		for _, f := range o.Next.Files {
+			files = append(files, f.Path)
+		}
+	}
+	return files
+}
+
 // A Watcher hints at changes in folders of a host. It may miss some: it makes
 // the Agent faster, and the poll makes it sure.
 type Watcher struct {
@@ -80,13 +92,19 @@ func (w *Watcher) run() {
 	}
 }
 
-// Watch replaces the folders that are watched. Those that are not there, or of
-// which the kernel allows no more, are left to the poll.
-func (w *Watcher) Watch(folders []string) {
+// Watch replaces the folders that are watched: those given, and those in which the
+// files given, and links on the way to them, really are. Those that are not there, or
+// of which the kernel allows no more, are left to the poll.
+func (w *Watcher) Watch(folders, files []string) {
 	wanted := map[string]bool{}
 	for _, folder := range folders {
 		if at, info, err := w.host.Resolve(folder); err == nil && info.IsDir() {
 			wanted[path.Join(w.root, at)] = true
+		}
+	}
+	for _, file := range files {
+		for _, at := range w.host.Trail(file) {
+			wanted[path.Join(w.root, path.Dir(at))] = true
 		}
 	}
 	for _, old := range w.watcher.WatchList() {

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -65,7 +66,7 @@ func TestWatcher(t *testing.T) {
 			return false
 		}
 	}
-	w.Watch([]string{"/a", "/none", "/link", "/out"})
+	w.Watch([]string{"/a", "/none", "/link", "/out"}, nil)
 	if !hinted(filepath.Join(root, "a/1")) {
 		t.Error("no hint of a new file")
 	}
@@ -75,8 +76,29 @@ func TestWatcher(t *testing.T) {
 	if hinted(filepath.Join(outside, "1")) {
 		t.Error("a link led out of the root")
 	}
-	w.Watch([]string{"/b"})
+	w.Watch([]string{"/b"}, nil)
 	if hinted(filepath.Join(root, "a/2")) {
 		t.Error("a hint of a folder that is no longer watched")
+	}
+
+	// Of a linked file, where it is and where the links to it are.
+	for link, target := range map[string]string{"a/config.toml": "../c/current.toml", "c/current.toml": "/d/real.toml"} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(root, "c"), 0o700), os.Symlink(target, filepath.Join(root, link))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Watch([]string{"/a"}, []string{"/a/config.toml", "/a/none.toml"})
+	if err := os.Mkdir(filepath.Join(root, "d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if !hinted(filepath.Join(root, "c/next.toml")) {
+		t.Error("no hint of what is beside a link that leads nowhere yet")
+	}
+	if err := os.WriteFile(filepath.Join(root, "d/real.toml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.Watch([]string{"/a"}, []string{"/a/config.toml"})
+	if !hinted(filepath.Join(root, "d/real.toml")) {
+		t.Error("no hint of the file that links lead to")
 	}
 }

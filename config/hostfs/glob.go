@@ -29,7 +29,7 @@ func (f *FS) Glob(pattern string) ([]string, error) {
 	}
 	if !strings.ContainsAny(pattern, `*?[\`) {
 		// A broken link matches: filepath.Glob asks Lstat.
-		if _, _, err := f.walk(pattern, false); err != nil {
+		if _, _, err := f.walk(pattern, false, nil); err != nil {
 			return nil, nil
 		}
 		return []string{pattern}, nil

@@ -45,11 +45,23 @@ func New(fsys fs.FS) *FS {
 // Resolve follows all links of an absolute path, those inside the host's root
 // only, and returns the name of the file for fs.FS and its information.
 func (f *FS) Resolve(name string) (string, fs.FileInfo, error) {
-	return f.walk(name, true)
+	return f.walk(name, true, nil)
 }
 
-// walk resolves name; the last element's own link only when follow is set.
-func (f *FS) walk(name string, follow bool) (string, fs.FileInfo, error) {
+// Trail returns the files that an absolute path stands for, as names for fs.FS: each
+// link that leads to the next, and the file at last, if it is there.
+func (f *FS) Trail(name string) []string {
+	var trail []string
+	at, _, err := f.walk(name, true, func(link string) { trail = append(trail, link) })
+	if err == nil {
+		trail = append(trail, at)
+	}
+	return trail
+}
+
+// walk resolves name; the last element's own link only when follow is set. passed is
+// told of the links that stand for the file itself, and not for a folder; or nil.
+func (f *FS) walk(name string, follow bool, passed func(link string)) (string, fs.FileInfo, error) {
 	bad := func(err error) (string, fs.FileInfo, error) {
 		return "", nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
@@ -86,6 +98,9 @@ func (f *FS) walk(name string, follow bool) (string, fs.FileInfo, error) {
 		target, err := f.links.ReadLink(at)
 		if err != nil {
 			return bad(bare(err))
+		}
+		if len(pending) == 0 && passed != nil {
+			passed(at)
 		}
 		at = path.Dir(at)
 		if path.IsAbs(target) {

@@ -98,15 +98,15 @@ func (r *reported) lifeCycle() {
 	r.want("a drop-in is written", since, `runc/["extra","runc"]/RestartPending`)
 	since = do(nil)
 	must(t, r.Restart(interrupted))
-	r.want("containerd is restarted", since, `extra,runc/["extra","runc"]/`)
+	r.want("containerd is restarted", since, `extra, runc/["extra","runc"]/`)
 
 	since = do(r.Write(zz, "version = [\n", 0o644))
-	r.want("a broken drop-in is written", since, `extra,runc/[]/DaemonWillNotStart`)
+	r.want("a broken drop-in is written", since, `extra, runc/[]/DaemonWillNotStart`)
 	since = do(r.Remove(zz))
-	r.want("it is removed", since, `extra,runc/["extra","runc"]/`)
+	r.want("it is removed", since, `extra, runc/["extra","runc"]/`)
 
 	since = do(r.Remove(file))
-	r.want("the drop-in is removed", since, `extra,runc/["runc"]/Expiring`)
+	r.want("the drop-in is removed", since, `extra, runc/["runc"]/Expiring`)
 	since = do(nil)
 	must(t, r.Restart(interrupted))
 	r.want("containerd is restarted without it", since, `runc/["runc"]/HandlerLost`)
@@ -119,6 +119,11 @@ func (r *reported) lifeCycle() {
 	if want := `handler "extra" was loaded before the last start of containerd`; !strings.HasPrefix(got, want) || !strings.Contains(got, "no file defines it any more") {
 		t.Errorf("the finding says %q", got)
 	}
+	// So does who reports once: it knows what was published.
+	if out, stderr, exit := r.runtimegate("report", "--once", "--host-root", r.Dir, "--node", r.name, "--kubeconfig", r.cluster.Kubeconfig()); exit != 0 {
+		t.Fatalf("report --once: %d %s%s", exit, out, stderr)
+	}
+	r.want("it is reported once", time.Now(), `runc/["runc"]/HandlerLost`)
 	r.wait("the Node's Event", "HandlerLost Warning "+got, about("Node", r.name)...)
 	r.wait("the RuntimeClass's Event", fmt.Sprintf(`HandlerLost Warning handler "extra" is gone since the last start of the runtime on node %s: `+
 		"new Pods of this class can't start there; kubectl get nruntime %s -o yaml says why", r.name, r.name), about("RuntimeClass", "fast")...)
@@ -133,16 +138,16 @@ func (r *reported) lifeCycle() {
 	must(t, r.Write(file, r.dropIn("runc", "extra"), 0o644))
 	since = do(nil)
 	must(t, r.Restart(interrupted))
-	r.want("it is back after a restart", since, `extra,runc/["extra","runc"]/`)
+	r.want("it is back after a restart", since, `extra, runc/["extra","runc"]/`)
 	since = do(r.Signal(syscall.SIGKILL))
-	r.want("containerd is killed", since, `extra,runc/["extra","runc"]/RuntimeUnreachable`)
+	r.want("containerd is killed", since, `extra, runc/["extra","runc"]/RuntimeUnreachable`)
 	since = do(nil)
 	must(t, r.Start(interrupted))
 	// That was the fifth start of these few seconds.
-	r.want("it is started again", since, `extra,runc/["extra","runc"]/RestartStorm`)
+	r.want("it is started again", since, `extra, runc/["extra","runc"]/RestartStorm`)
 	since = do(r.Signal(syscall.SIGHUP))
-	r.want("SIGHUP has ended it", since, `extra,runc/["extra","runc"]/RuntimeUnreachable,RestartStorm`)
+	r.want("SIGHUP has ended it", since, `extra, runc/["extra","runc"]/RuntimeUnreachable, RestartStorm`)
 	since = do(nil)
 	must(t, r.Start(interrupted))
-	r.want("it is started once more", since, `extra,runc/["extra","runc"]/RestartStorm`)
+	r.want("it is started once more", since, `extra, runc/["extra","runc"]/RestartStorm`)
 }

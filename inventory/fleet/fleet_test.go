@@ -84,10 +84,14 @@ func TestTruth(t *testing.T) {
 		"defined, not loaded": {
 			func(spec *v1alpha1.NodeRuntimeSpec) { spec.Next.Handlers = append(spec.Next.Handlers, "nvidia") }, "nvidia", "yes yes no - Lacking",
 		},
-		"written where nothing reads it":      {finding(config.CodeNotImported, "/etc/containerd/config.d/99.toml"), "nvidia", "yes no no - Lacking"},
-		"lost":                                {finding(v1alpha1.FindingHandlerLost, ""), "nvidia", "no no no - Lost"},
-		"nobody ever wrote it":                {unchanged, "nvidia", "no no no - Lacking"},
-		"the files can't be read":             {func(spec *v1alpha1.NodeRuntimeSpec) { spec.Next = nil }, "nvidia", "? ? no - Lacking"},
+		"written where nothing reads it": {finding(config.CodeNotImported, "/etc/containerd/config.d/99.toml"), "nvidia", "yes no no - Lacking"},
+		"lost":                           {finding(v1alpha1.FindingHandlerLost, ""), "nvidia", "no no no - Lost"},
+		"nobody ever wrote it":           {unchanged, "nvidia", "no no no - Lacking"},
+		"the files can't be read":        {func(spec *v1alpha1.NodeRuntimeSpec) { spec.Next = nil }, "nvidia", "? ? no - Lacking"},
+		"a file can't be read": {func(spec *v1alpha1.NodeRuntimeSpec) {
+			spec.Next.Handlers = nil
+			spec.Findings = []v1alpha1.Finding{{Code: config.CodeDaemonWillNotStart, File: "/etc/containerd/99.toml", Severity: v1alpha1.SeverityError}}
+		}, "nvidia", "? no no - Lacking"},
 		"an old report":                       {func(spec *v1alpha1.NodeRuntimeSpec) { spec.RenewedAt = metav1.NewTime(now.Add(-time.Hour / 2)) }, "runc", "? ? ? - Unknown"},
 		"the default handler":                 {unchanged, "", "yes yes yes ? Loaded"},
 		"a default handler that is not there": {func(spec *v1alpha1.NodeRuntimeSpec) { spec.DefaultHandler = "gone" }, "", "no no no - Broken"},

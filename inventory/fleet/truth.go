@@ -101,6 +101,9 @@ func (t *Truth) report(spec *v1alpha1.NodeRuntimeSpec, name string) {
 	case spec.Next == nil:
 	case slices.Contains(spec.Next.Handlers, name):
 		t.Next, t.Written = Yes, Yes
+	case slices.ContainsFunc(t.Findings, func(f v1alpha1.Finding) bool { return f.Code == config.CodeDaemonWillNotStart }):
+		// A file that cannot be read, as one with a syntax error, may define it.
+		t.Next = No
 	default:
 		t.Next, t.Written = No, No
 	}

@@ -59,6 +59,9 @@ var byCode = map[string]func(*finding) []Step{
 
 	config.CodeUnreferencable: (*finding).rename,
 	config.CodeGeneratedFile:  (*finding).generated,
+
+	config.CodeTemplateReplacesBase: (*finding).template,
+
 	config.CodeDefaultChanged: (*finding).defaultChanged,
 
 	config.CodeShimNotFound:        (*finding).program,
@@ -270,6 +273,14 @@ func (f *finding) nextStart() []Step {
 func (f *finding) generated() []Step {
 	return []Step{
 		{Phase: Mend, On: f.on(), Do: fmt.Sprintf("Put what was changed in %s into the template beside it, config.toml.tmpl (config-v3.toml.tmpl for containerd 2), that starts with {{ template \"base\" . }}.", f.at())},
+		f.explain(),
+	}
+}
+
+func (f *finding) template() []Step {
+	return []Step{
+		f.hold("the next start of k3s or RKE2 makes containerd's file of the template alone"),
+		f.mend("Begin it with {{ template \"base\" . }}, and leave in it only what is to be added."),
 		f.explain(),
 	}
 }

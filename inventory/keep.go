@@ -35,6 +35,11 @@ func (k *keeper) node(object *corev1.Node) *corev1.Node {
 		labels[unique.Make(key).Value()] = unique.Make(value).Value()
 	}
 	n.Labels = labels
+	for i := range n.Status.Conditions {
+		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			c.LastTransitionTime, c.Reason, c.Message = metav1.Time{}, "", ""
+		}
+	}
 	n.Spec.Taints = k.taints.of(n.Spec.Taints)
 	n.Status.Allocatable = k.rooms.of(n.Status.Allocatable)
 	n.Status.RuntimeHandlers = k.listed.of(n.Status.RuntimeHandlers)

@@ -1,9 +1,9 @@
 package why
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/runtimegate/runtimegate/inventory"
@@ -89,7 +89,9 @@ func (a *asker) offer(ctx context.Context) {
 		a.mendName(ctx, near)
 		return
 	}
-	if a.elsewhere(ctx) {
+	if a.ofDaemonSet() != "" {
+		a.keepOff()
+	} else if a.elsewhere(ctx) {
 		return
 	}
 	for _, g := range a.groups {
@@ -199,23 +201,25 @@ func (a *asker) noNode() {
 	a.change("No node may run it now: correct its nodeSelector or affinity, or label nodes; or wait until its pool grows.", "kubectl get nodes --show-labels")
 }
 
-// mendSilent plans how to get word of nodes that have not told.
+// mendSilent plans how to get word of nodes that have not told, and what mends those
+// that count as unknown though they have.
 func (a *asker) mendSilent() {
 	for _, g := range a.groups {
-		if g.Place == fleet.Candidate && g.Loaded == fleet.NotKnown {
-			a.plans = append(a.plans, silence(g))
+		if g.Place == fleet.Candidate && (g.Loaded == fleet.NotKnown || g.Doubt != "") {
+			a.mendUntold(g)
 		}
 	}
 }
 
-// silence is what to do about nodes of which it is not known what they have.
-func silence(g *fleet.Group) []remedy.Step {
-	for _, f := range g.Findings {
-		if f.Code == v1alpha1.FindingRuntimeUnreachable {
-			return remedy.ForFinding(f, site(g, ""))
-		}
+func (a *asker) mendUntold(g *fleet.Group) {
+	known := a.mendFindings(g)
+	switch s := site(g, a.chain.Ask.Handler); {
+	case g.Down:
+	case known && g.Doubt == inventory.Young:
+		a.plans = append(a.plans, remedy.ForYoung(s))
+	case !known:
+		a.plans = append(a.plans, remedy.ForSilence(g.Doubt, s))
 	}
-	return remedy.ForSilence(g.Doubt, g.Sample())
 }
 
 // mendGroups plans what mends nodes of a state.
@@ -234,7 +238,7 @@ func (a *asker) mendFindings(g *fleet.Group) bool {
 	for _, f := range g.Findings {
 		if f.Severity != v1alpha1.SeverityInfo {
 			any = true
-			a.plans = append(a.plans, remedy.ForFinding(f, site(g, a.chain.Ask.Handler)))
+			a.plans = append(a.plans, remedy.ForFinding(f, site(g, cmp.Or(f.Handler, a.chain.Ask.Handler))))
 		}
 	}
 	return any
@@ -276,36 +280,6 @@ func byEvent(m *kubeletevents.Meaning, s remedy.Site, message string) []remedy.S
 	}
 	do := upper(m.String()) + ": " + strings.TrimSuffix(message, ".") + "."
 	return []remedy.Step{{Phase: remedy.Look, Do: do}}
-}
-
-// site is what a remedy needs to know of a group.
-func site(g *fleet.Group, handler string) remedy.Site {
-	n := g.Nodes[0]
-	if handler == "" {
-		handler = n.Default()
-	}
-	s := remedy.Site{Nodes: g.Sample(), Handler: handler, Runtime: siteRuntime(n)}
-	if n.Report == nil {
-		return s
-	}
-	at := slices.IndexFunc(n.Report.Spec.Handlers, func(h v1alpha1.Handler) bool { return h.Name == handler })
-	if at < 0 {
-		return s
-	}
-	for _, p := range []*v1alpha1.Program{n.Report.Spec.Handlers[at].Shim, n.Report.Spec.Handlers[at].Binary} {
-		if p != nil && p.Path != "" && (p.State == v1alpha1.ProgramNotFound || p.State == v1alpha1.ProgramNotExecutable) {
-			s.Missing = append(s.Missing, *p)
-		}
-	}
-	return s
-}
-
-func siteRuntime(n *fleet.Node) v1alpha1.Runtime {
-	r := v1alpha1.Runtime{Name: n.Runtime, Version: n.Version}
-	if n.Report != nil {
-		r.Endpoint = n.Report.Spec.Runtime.Endpoint
-	}
-	return r
 }
 
 // upper begins a sentence.

@@ -67,7 +67,7 @@ func (k *keeper) report(object *v1alpha1.NodeRuntime) *v1alpha1.NodeRuntime {
 	}
 	var handlers []v1alpha1.Handler
 	for _, h := range spec.Handlers {
-		handlers = append(handlers, v1alpha1.Handler{Name: h.Name, Features: h.Features, Shim: state(h.Shim), Binary: state(h.Binary)})
+		handlers = append(handlers, v1alpha1.Handler{Name: h.Name, RuntimeType: unique.Make(h.RuntimeType).Value(), Features: h.Features, Shim: state(h.Shim), Binary: state(h.Binary)})
 	}
 	kept.Spec.Handlers = k.handlers.of(handlers)
 	kept.Spec.Findings = k.findings.of(spec.Findings)

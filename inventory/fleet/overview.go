@@ -283,6 +283,15 @@ func (o *overviewer) row(n *Node, states map[string]inventory.HandlerState) {
 	entry(o.rows, key.String(), row).add(n.Name)
 }
 
+// lasting puts behind the others what stays for a while when all is well again, and
+// is no cause.
+func lasting(code string) int {
+	if code == v1alpha1.FindingRestartStorm {
+		return 1
+	}
+	return 0
+}
+
 // sort puts all in order: what is wrong first, then what is frequent.
 func (o *overviewer) sort() {
 	for _, r := range o.runtimes {
@@ -295,7 +304,7 @@ func (o *overviewer) sort() {
 		o.Drift = append(o.Drift, *d)
 	}
 	slices.SortFunc(o.Drift, func(a, b Drift) int {
-		return cmp.Or(strings.Compare(string(a.Severity), string(b.Severity)), cmp.Compare(b.Count, a.Count), strings.Compare(a.Code, b.Code), strings.Compare(a.Handler, b.Handler))
+		return cmp.Or(strings.Compare(string(a.Severity), string(b.Severity)), cmp.Compare(lasting(a.Code), lasting(b.Code)), cmp.Compare(b.Count, a.Count), strings.Compare(a.Code, b.Code), strings.Compare(a.Handler, b.Handler))
 	})
 	for _, d := range o.defaults {
 		o.Defaults = append(o.Defaults, *d)

@@ -45,7 +45,8 @@ func AskNode(ctx context.Context, gate *webhook.Gate, nodes *fleet.Fleet, name s
 	case a.Node.NotReady != "":
 		plans = append(plans, remedy.ForUnready(alone))
 	}
-	if !alone.Settled.IsZero() && n.Freshness == inventory.Fresh && a.Outcome == Wrong {
+	lacks := slices.ContainsFunc(a.Node.Handlers, func(h Handler) bool { return h.Loaded != fleet.Yes })
+	if !alone.Settled.IsZero() && n.Freshness == inventory.Fresh && lacks && !a.Node.Down {
 		plans = append(plans, remedy.ForYoung(alone))
 	}
 	a.Steps = remedy.Plan(plans...)

@@ -175,7 +175,7 @@ func (l *live) pending() {
 				"handler %q is defined, but %s has not loaded it, and none of its Pods could start: %s; mend that, then restart %s", h.Name, l.Loaded.RuntimeName, breaks, l.Loaded.RuntimeName)
 		case !ok:
 			l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, at, h.Name,
-				"handler %q is defined, but %s has not loaded it: restart %s", h.Name, l.Loaded.RuntimeName, l.Loaded.RuntimeName)
+				"handler %q is defined, but %s has not loaded it: %s", h.Name, l.Loaded.RuntimeName, l.restart(""))
 		case l.Loaded.RuntimeName == config.Containerd && loaded != h && breaks != "":
 			l.add(v1alpha1.FindingExpiring, v1alpha1.SeverityError, at, h.Name,
 				"handler %q is loaded with %s, but after the next restart of %s none of its Pods can start: %s; mend the files before the node reboots",
@@ -183,7 +183,7 @@ func (l *live) pending() {
 		case l.Loaded.RuntimeName == config.Containerd && loaded != h:
 			// Other runtimes don't tell all of this.
 			l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, at, h.Name,
-				"handler %q is loaded with %s, its files now say %s: %srestart %s", h.Name, settings(loaded), settings(h), l.first(h.Name), l.Loaded.RuntimeName)
+				"handler %q is loaded with %s, its files now say %s: %s", h.Name, settings(loaded), settings(h), l.restart(l.first(h.Name)))
 		}
 	}
 	if now, then := l.Loaded.DefaultHandler, next.DefaultHandler; now != "" && then != "" && now != then {
@@ -197,10 +197,25 @@ func (l *live) pending() {
 func (l *live) first(handler string) string {
 	for _, f := range l.Next.Findings {
 		if f.Handler == handler && slices.Contains(unread, f.Code) {
-			return fmt.Sprintf("first see the finding %s of it, then ", f.Code)
+			return fmt.Sprintf("see the finding %s of it", f.Code)
 		}
 	}
 	return ""
+}
+
+// restart says to restart the runtime, but to do first what else there is to do: a
+// restart takes away what is Expiring.
+func (l *live) restart(before string) string {
+	if slices.ContainsFunc(l.found, func(f v1alpha1.Finding) bool { return f.Code == v1alpha1.FindingExpiring }) {
+		if before != "" {
+			before += ", "
+		}
+		before += "mend what is Expiring"
+	}
+	if before == "" {
+		return "restart " + l.Loaded.RuntimeName
+	}
+	return fmt.Sprintf("first %s, then restart %s", before, l.Loaded.RuntimeName)
 }
 
 // settings are what decides what a handler starts.

@@ -120,6 +120,15 @@ func TestFromStatusFindings(t *testing.T) {
 			},
 			next: &v1alpha1.Next{Handlers: []string{"nvidia", "runc"}, DefaultHandler: "runc"},
 		},
+		"a restart that one handler needs would take another": {
+			loaded: loadedWith("nvidia", "runc"),
+			files:  map[string]string{"config.toml": root + table("kata")},
+			want: []string{
+				`Expiring Error :0 nvidia: handler "nvidia" is loaded, but the next restart of containerd takes it away: no file defines it any more`,
+				`RestartPending Warning /etc/containerd/config.toml:3 kata: handler "kata" is defined, but containerd has not loaded it: first mend what is Expiring, then restart containerd`,
+			},
+			next: &v1alpha1.Next{Handlers: []string{"kata", "runc"}, DefaultHandler: "runc"},
+		},
 		"a table in the wrong place that another stands in for": {
 			loaded: loadedWith("nvidia", "runc"),
 			files: map[string]string{

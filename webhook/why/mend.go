@@ -250,19 +250,13 @@ func (a *asker) mendByEvents() {
 		if isJudged(m.Cause) || a.answer.Events[i].Past {
 			continue
 		}
-		s := remedy.Site{Handler: a.chain.Ask.Handler}
-		if m.Handler != "" {
-			s.Handler = m.Handler
-		}
-		node := a.answer.Events[i].Node
-		if node == "" {
-			node = a.chain.Bound
-		}
-		if node != "" {
-			s.Nodes = inventory.Nodes{Count: 1, Sample: []string{node}}
-		}
+		handler := cmp.Or(m.Handler, a.chain.Ask.Handler)
+		s := remedy.Site{Handler: handler}
+		node := cmp.Or(a.answer.Events[i].Node, a.chain.Bound)
 		if n := a.fleet.Node(node); n != nil {
-			s.Runtime = siteRuntime(n)
+			s = site(&fleet.Group{Nodes: []*fleet.Node{n}}, handler)
+		} else if node != "" {
+			s.Nodes = inventory.Nodes{Count: 1, Sample: []string{node}}
 		}
 		a.plans = append(a.plans, byEvent(m, s, a.answer.Events[i].Message))
 	}

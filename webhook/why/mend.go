@@ -89,7 +89,7 @@ func (a *asker) offer(ctx context.Context) {
 		a.mendName(ctx, near)
 		return
 	}
-	if a.ofDaemonSet() != "" {
+	if a.isOfDaemonSet() {
 		a.keepOff()
 	} else if a.elsewhere(ctx) {
 		return
@@ -130,7 +130,7 @@ func (a *asker) elsewhere(ctx context.Context) bool {
 	ask := &a.chain.Ask
 	switch {
 	case ask.Tainted.Count > 0:
-		a.change(fmt.Sprintf("Tolerate the taint %s, in the Pod or better in scheduling.tolerations of RuntimeClass %q: the handler is on %s.", ask.Taint.ToString(), a.chain.ClassName, ask.Tainted))
+		a.change(fmt.Sprintf("Tolerate the taint %s, %s: the handler is on %s.", ask.Taint.ToString(), a.tolerationsAt(), ask.Tainted))
 	case a.chain.Bound != "" && a.chain.Anew.Has.Count > 0:
 		return a.rebind(ctx)
 	case ask.Elsewhere.Count > 0:
@@ -162,6 +162,11 @@ func (a *asker) mendPartial() {
 // narrow plans a nodeSelector that leaves only nodes with the handler.
 func (a *asker) narrow(c inventory.Coverage) {
 	labels := a.fleet.Labels(a.chain.Ask.Handler)
+	if set := a.daemonSet(); set != "" {
+		a.change(fmt.Sprintf("%s as nodeSelector in the template of DaemonSet %q: its controller does not look at the nodeSelector of RuntimeClass %q, and makes Pods for other nodes, too.", upper(a.only(labels)), set, a.chain.ClassName),
+			fmt.Sprintf("kubectl edit daemonset %s -n %s", set, a.About.Namespace))
+		return
+	}
 	if len(labels) == 0 {
 		a.change(fmt.Sprintf("Label the nodes that have the handler (%s), and set that label as scheduling.nodeSelector of RuntimeClass %q.", c.Has, a.chain.ClassName),
 			fmt.Sprintf("kubectl label node %s handler.runtimegate.io/%s=true", strings.Join(c.Has.Sample, " "), a.chain.Ask.Handler))
@@ -183,7 +188,7 @@ func (a *asker) mendUnknown(ctx context.Context, f *webhook.Finding) {
 		a.plan(remedy.Step{Phase: remedy.Look, Do: "Nodes with the handler are made when Pods ask for them: wait for one, and see that its pool still makes it.", Run: []string{"kubectl get nodes --sort-by=.metadata.creationTimestamp"}})
 	case ask.Candidates() == 0 && a.elsewhere(ctx):
 	case ask.Candidates() == 0 && ask.MaybeTainted.Count > 0:
-		a.change(fmt.Sprintf("Tolerate the taint %s, in the Pod or better in scheduling.tolerations of RuntimeClass %q, if it is to run on %s.", ask.Taint.ToString(), a.chain.ClassName, ask.MaybeTainted))
+		a.change(fmt.Sprintf("Tolerate the taint %s, %s, if it is to run on %s.", ask.Taint.ToString(), a.tolerationsAt(), ask.MaybeTainted))
 	case ask.Candidates() == 0:
 		a.noNode()
 	case ask.Settling.Count > 0 && ask.Unknown() == 0:

@@ -6,9 +6,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/runtimegate/runtimegate/inventory"
 	"github.com/runtimegate/runtimegate/inventory/fleet"
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
@@ -100,6 +97,10 @@ func (a *asker) sumUpNodes() {
 	case a.answer.Outcome == Unknown && len(groups) > 0 && !slices.ContainsFunc(groups, func(g *fleet.Group) bool { return g.State != inventory.Lost }):
 		a.answer.Outcome, a.answer.Summary = Wrong, a.lostText(groups)
 	default:
+		if len(groups) > 0 && !slices.ContainsFunc(groups, func(g *fleet.Group) bool { return !g.Unready }) {
+			n := groups[0].Nodes[0]
+			a.answer.Summary += fmt.Sprintf("; %s is %s", n.Name, notReady(n))
+		}
 		return
 	}
 	if a.isUp() {
@@ -142,28 +143,4 @@ func nodesOf(groups []*fleet.Group) inventory.Nodes {
 	}
 	slices.SortFunc(all.Nodes, func(a, b *fleet.Node) int { return strings.Compare(a.Name, b.Name) })
 	return all.Sample()
-}
-
-// ofDaemonSet is the DaemonSet whose Pod the object is; "" for all else.
-func (a *asker) ofDaemonSet() string {
-	pod, ok := a.Object.(*corev1.Pod)
-	if !ok {
-		return ""
-	}
-	if ref := metav1.GetControllerOf(pod); ref != nil && ref.Kind == "DaemonSet" {
-		return ref.Name
-	}
-	return ""
-}
-
-// keepOff plans to keep a DaemonSet off nodes without the handler, for where they are
-// not to have it: its Pods are made for one node each, and can't land elsewhere.
-func (a *asker) keepOff() {
-	narrow := "give nodes that have the handler a label, and set that"
-	if labels := a.fleet.Labels(a.chain.Ask.Handler); len(labels) > 0 {
-		narrow = "set what only nodes with the handler are labelled (" + strings.Join(labels, ", or ") + ")"
-	}
-	name := a.ofDaemonSet()
-	a.change(fmt.Sprintf("DaemonSet %q made this Pod for %s, which it is bound to by its affinity: it can't land elsewhere. If that node is to have the handler, mend the node as below; else %s as nodeSelector in the template of the DaemonSet.",
-		name, nodesOf(a.candidates()), narrow), fmt.Sprintf("kubectl edit daemonset %s -n %s", name, a.About.Namespace))
 }

@@ -41,6 +41,9 @@ type Overview struct {
 	Defaults []Default `json:"defaults"`
 	// Untold are nodes of which no report counts.
 	Untold []Untold `json:"untold"`
+	// Down are nodes whose runtime does not answer: what is said of them is what was
+	// before.
+	Down Names `json:"down"`
 	// Handlers are those of the columns of Rows.
 	Handlers []string `json:"handlers"`
 	// Rows are groups of nodes that are alike in all of this.
@@ -150,7 +153,7 @@ func (f *Fleet) Overview(classes []nodev1.RuntimeClass) *Overview {
 	o := &overviewer{
 		Overview: &Overview{
 			At: f.now.UTC(), Classes: []Class{}, Runtimes: []Runtime{}, Drift: []Drift{}, Defaults: []Default{},
-			Untold: []Untold{}, Handlers: []string{}, Rows: []Row{},
+			Untold: []Untold{}, Down: Names{Nodes: []string{}}, Handlers: []string{}, Rows: []Row{},
 		},
 		runtimes: map[string]*Runtime{}, drift: map[string]*Drift{}, defaults: map[string]*Default{}, rows: map[string]*Row{},
 	}
@@ -252,6 +255,9 @@ func (o *overviewer) count(n *Node) {
 			o.untold = map[inventory.Freshness]*Untold{}
 		}
 		entry(o.untold, n.Freshness, Untold{Freshness: n.Freshness}).add(n.Name)
+	}
+	if n.IsDown() {
+		o.Down.add(n.Name)
 	}
 	told := map[string]bool{}
 	for _, f := range n.Findings() {

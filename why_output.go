@@ -164,7 +164,7 @@ func stateText(g *why.Group) string {
 	text := g.State
 	switch {
 	case g.Down:
-		text += ", runtime down"
+		text += ", does not answer"
 	case g.Doubt != "":
 		text += " (" + g.Doubt + ")"
 	}
@@ -249,7 +249,7 @@ func (p *printer) node(n *why.Node, now time.Time) {
 		if n.ObservedAt != nil {
 			answered = n.ObservedAt.Format(time.RFC3339) + ", " + ago(now, *n.ObservedAt)
 		}
-		p.line("  last answer      %s: %s; what follows is what it had then", answered, p.paint(red, "it is down"))
+		p.line("  last answer      %s: %s; what follows is what it had then", answered, p.paint(red, "it does not answer now"))
 	}
 	if n.NotReady != "" {
 		p.line("  node             %s", p.paint(red, printable(n.NotReady)))

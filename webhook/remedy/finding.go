@@ -18,8 +18,8 @@ type finding struct {
 // at is the place to mend.
 func (f *finding) at() string {
 	switch {
-	case f.File == "" && f.Site.Handler != "":
-		return fmt.Sprintf("the file that defines handler %q", f.Site.Handler)
+	case f.File == "" && f.Finding.Handler != "":
+		return fmt.Sprintf("the file that defines handler %q", f.Finding.Handler)
 	case f.File == "":
 		return "the configuration of " + f.runtime()
 	case f.Line == 0:
@@ -128,7 +128,7 @@ func rewriting(what string, loaded need) func(*finding) []Step {
 func (f *finding) hold(why string) Step {
 	j := joint{nodes: f.on(), topic: "hold", begin: fmt.Sprintf("Restart nothing on %s until this is mended, and hold back node upgrades and reboots: ", f.on()), between: "; ", says: []string{why}, end: "."}
 	if f.Down {
-		j.begin = fmt.Sprintf("Don't start %s on %s, nor reboot it, until this is mended: ", f.runtime(), f.on())
+		j.begin = fmt.Sprintf("Don't start %s on %s anew, nor reboot it, until this is mended: ", f.runtime(), f.on())
 	}
 	return joined(Hold, "", j)
 }
@@ -226,14 +226,14 @@ func (f *finding) unreachable() []Step {
 // down is the step that sees why a runtime does not answer.
 func (s *Site) down() Step {
 	unit := s.unit()
-	since := "it does not answer"
+	text := fmt.Sprintf("See why %s does not answer", s.runtime())
 	if !s.Answered.IsZero() {
-		since = "its last answer is of " + s.Answered.UTC().Format(time.RFC3339)
+		text = fmt.Sprintf("See why %s has not answered since %s", s.runtime(), s.Answered.UTC().Format(time.RFC3339))
 	}
 	if s.NotReady != "" {
-		since += ", and the node is " + s.NotReady
+		text += "; the node is " + s.NotReady
 	}
-	return joined(Down, s.on(), joint{nodes: s.on(), topic: "down", begin: fmt.Sprintf("See why %s is down: %s.", s.runtime(), since)},
+	return joined(Down, s.on(), joint{nodes: s.on(), topic: "down", begin: text + "."},
 		"systemctl status "+unit, "journalctl -u "+unit+" -n 50")
 }
 

@@ -159,7 +159,7 @@ func (s *Site) next() Step {
 func (s *Site) explain() Step {
 	j := joint{nodes: s.on(), topic: "explain", begin: "Check the files before anything starts with them: what was mended is no finding any more."}
 	if s.Down {
-		j.begin = fmt.Sprintf("Check the files before %s is started: what was mended is no finding any more, and it would come up with all its handlers.", s.runtime())
+		j.begin = fmt.Sprintf("Check the files before %s is started anew: what was mended is no finding any more, and it would come up with all its handlers.", s.runtime())
 	}
 	return joined(Check, s.first(), j, "runtimegate explain")
 }
@@ -167,7 +167,7 @@ func (s *Site) explain() Step {
 // start is the step that starts the runtime anew.
 func (s *Site) start() Step {
 	if s.Down {
-		return joined(Restart, s.on(), joint{nodes: s.on(), topic: "restart", rank: 2, begin: fmt.Sprintf("Only now start %s.", s.runtime())}, s.restart()...)
+		return joined(Restart, s.on(), joint{nodes: s.on(), topic: "restart", rank: 2, begin: fmt.Sprintf("Only now start %s anew.", s.runtime())}, s.restart()...)
 	}
 	return joined(Restart, s.on(), joint{nodes: s.on(), topic: "restart", rank: 1, begin: fmt.Sprintf("Only now restart %s, on one node first. Containers keep running.", s.runtime())}, s.restart()...)
 }

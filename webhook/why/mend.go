@@ -270,10 +270,10 @@ func (a *asker) mendByEvents() {
 func byEvent(m *kubeletevents.Meaning, s remedy.Site, message string) []remedy.Step {
 	switch m.Cause {
 	case kubeletevents.NotLoaded:
-		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingHandlerLost}, s)
+		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingHandlerLost, Handler: s.Handler}, s)
 	case kubeletevents.ShimMissing, kubeletevents.BinaryMissing:
 		s.Missing = []v1alpha1.Program{{Path: m.Program, State: v1alpha1.ProgramNotFound}}
-		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingBroken}, s)
+		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingBroken, Handler: s.Handler}, s)
 	case kubeletevents.RuntimeDown:
 		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingRuntimeUnreachable}, s)
 	}

@@ -152,11 +152,15 @@ func alarm(n int, colour string) cell {
 }
 
 func (p *printer) statusUntold(s *status) {
-	if len(s.Untold) == 0 {
+	switch {
+	case len(s.Untold) == 0 && s.Down.Count == 0:
 		p.heading("REPORTS: %s", p.paint(green, "of all nodes, all current"))
 		return
+	case len(s.Untold) == 0:
+		p.heading("REPORTS: of all nodes, all current")
+	default:
+		p.heading("REPORTS: %d of %s are current", s.Nodes.Fresh, countOf(s.Nodes.Total, "node"))
 	}
-	p.heading("REPORTS: %d of %s are current", s.Nodes.Fresh, countOf(s.Nodes.Total, "node"))
 	words := map[inventory.Freshness]string{
 		inventory.Stale: "too old to count", inventory.Kubelet: "none; the kubelet lists the handlers", inventory.Young: "none yet; the node is new", inventory.Silent: "none",
 	}
@@ -164,6 +168,9 @@ func (p *printer) statusUntold(s *status) {
 	for i := range s.Untold {
 		u := &s.Untold[i]
 		rows = append(rows, []cell{{text: string(u.Freshness), colour: yellow}, {text: fmt.Sprint(u.Count)}, {text: words[u.Freshness]}, {text: printable(u.Sample().String())}})
+	}
+	if s.Down.Count > 0 {
+		rows = append(rows, []cell{{text: "Down", colour: red}, {text: fmt.Sprint(s.Down.Count)}, {text: "current; the runtime does not answer"}, {text: printable(s.Down.Sample().String())}})
 	}
 	p.table("  ", rows)
 }

@@ -162,8 +162,14 @@ func answerCell(a fleet.Answer) cell {
 // stateText says in a word or two what is true of a group.
 func stateText(g *why.Group) string {
 	text := g.State
-	if g.State == string(inventory.Unknown) {
+	switch {
+	case g.Down:
+		text += ", does not answer"
+	case g.Doubt != "":
 		text += " (" + g.Doubt + ")"
+	}
+	if g.NotReady {
+		text += ", NotReady"
 	}
 	switch fleet.Place(g.Place) {
 	case fleet.Tainted:
@@ -237,6 +243,16 @@ func (p *printer) node(n *why.Node, now time.Time) {
 	}
 	if n.StartedAt != nil {
 		p.line("  started          %s, %s", n.StartedAt.Format(time.RFC3339), ago(now, *n.StartedAt))
+	}
+	if n.Down {
+		answered := "never"
+		if n.ObservedAt != nil {
+			answered = n.ObservedAt.Format(time.RFC3339) + ", " + ago(now, *n.ObservedAt)
+		}
+		p.line("  last answer      %s: %s; what follows is what it had then", answered, p.paint(red, "it does not answer now"))
+	}
+	if n.NotReady != "" {
+		p.line("  node             %s", p.paint(red, printable(n.NotReady)))
 	}
 	report := "none"
 	if n.RenewedAt != nil {

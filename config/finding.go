@@ -78,6 +78,10 @@ type Finding struct {
 	Fix string `json:"fix,omitempty"`
 }
 
+// FixBeforeRestart is the Fix of files with which a runtime that runs would not start
+// again.
+const FixBeforeRestart = "mend this before the runtime restarts: until then it runs with what it has loaded"
+
 // maxFindings bounds the findings of a hostile tree.
 const maxFindings = 500
 
@@ -157,7 +161,7 @@ func (f *finder) state() {
 				at = Place{File: file.Path, Line: errorLine(file.Error)}
 			}
 		}
-		f.add(CodeDaemonWillNotStart, Error, at, "", "mend this before the runtime restarts: until then it runs with what it has loaded",
+		f.add(CodeDaemonWillNotStart, Error, at, "", FixBeforeRestart,
 			"%s will not start: %s", f.rt, f.r.Daemon.Reason)
 		if strings.Contains(f.r.Daemon.Reason, `invalid disabled plugin URI "cri"`) {
 			f.add(CodeCRIDisabled, Error, f.find("disabled_plugins"), "", `take "cri" out of disabled_plugins`,

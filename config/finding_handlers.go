@@ -145,6 +145,9 @@ func (f *finder) notImported(h *HandlerReport, o *Origin, severity Severity) {
 	why := "no imports of " + f.opt.Path + " name it"
 	for _, file := range f.files {
 		for _, imp := range file.Imports {
+			if matches, _ := path.Match(imp.Path, o.File); matches {
+				return // the runtime does not get as far as it: another finding says why
+			}
 			if path.Dir(imp.Path) == dir {
 				why = fmt.Sprintf("the pattern %q of %s does not match it", imp.Pattern, file.Path)
 				fix = fmt.Sprintf("rename it so that %q matches it", path.Base(imp.Path))

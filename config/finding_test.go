@@ -94,6 +94,10 @@ var findingTests = map[string]findingTest{
 		"1.7.27", map[string]string{main: "version = 2\n" + runc, drop: "version = 2\n" + nv1},
 		[]string{"Warning NotImported 99-nvidia.toml:2 nvidia"}, false,
 	},
+	"a drop-in behind one that can't be read matches all the same": {
+		"2.4.2", map[string]string{main: "version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n", drop: "version = 3\n" + nv2, "/etc/containerd/conf.d/50-logs.toml": "version = 3\noom_score = \n"},
+		[]string{"Error DaemonWillNotStart 50-logs.toml:2 "}, false,
+	},
 	"an empty folder of drop-ins is fine": {
 		"2.4.2", map[string]string{main: "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n"},
 		[]string{"Info ImportMatchesNothing config.toml:2 "}, true,

@@ -127,6 +127,21 @@ func TestAgentKeepsTheListOfASilentRuntime(t *testing.T) {
 	}
 }
 
+// TestAgentSaysOfWhatIsDownThatItIs: what would have kept the runtime from starting
+// has kept it.
+func TestAgentSaysOfWhatIsDownThatItIs(t *testing.T) {
+	m := &memory{node: "n", missing: time.Unix(0, 0), seen: &v1alpha1.NodeRuntime{Spec: v1alpha1.NodeRuntimeSpec{
+		Findings: []v1alpha1.Finding{{Code: config.CodeDaemonWillNotStart, Message: "will not start: a line; " + config.FixBeforeRestart}},
+	}}}
+	report := m.silent(errors.New("connection refused"), time.Unix(100, 0))
+	if got, want := report.Spec.Findings[1].Message, "will not start: a line; mend this, then start the runtime"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := m.seen.Spec.Findings[0].Message; !strings.HasSuffix(got, config.FixBeforeRestart) {
+		t.Errorf("what was seen has changed: %q", got)
+	}
+}
+
 func TestAgentSaysNothingOfARestart(t *testing.T) {
 	f := &fakeNode{loaded: loadedWith("runc")}
 	run(t, f, nil, func() {

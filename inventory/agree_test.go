@@ -143,13 +143,13 @@ func TestIndexAgreesWithWalking(t *testing.T) {
 	}
 }
 
-var everything = []string{"Has", "Lacks", "Silent", "Stale", "Young", "Broken", "Expiring", "Standards", "Elsewhere", "Tainted",
+var everything = []string{"Has", "Lacks", "Silent", "Stale", "Young", "Broken", "Expiring", "Breaking", "Faults", "Standards", "Elsewhere", "Tainted",
 	"MaybeTainted", "SeveralTaints", "TooSmall", "Settling", "Crowded", "a feature", "4 or more", "back in time"}
 
 // tally counts what came up in the answers.
 func (g *generator) tally(c *Coverage) {
 	for what, n := range map[string]Nodes{"Has": c.Has, "Lacks": c.Lacks, "Silent": c.Silent, "Stale": c.Stale, "Young": c.Young,
-		"Broken": c.Broken, "Expiring": c.Expiring, "Elsewhere": c.Elsewhere, "Tainted": c.Tainted, "MaybeTainted": c.MaybeTainted,
+		"Broken": c.Broken, "Expiring": c.Expiring, "Breaking": c.Breaking, "Elsewhere": c.Elsewhere, "Tainted": c.Tainted, "MaybeTainted": c.MaybeTainted,
 		"TooSmall": c.TooSmall, "Settling": c.Settling, "Crowded": c.Crowded} {
 		if n.Count > 0 {
 			g.seen[what]++
@@ -158,7 +158,7 @@ func (g *generator) tally(c *Coverage) {
 			g.seen["4 or more"]++
 		}
 	}
-	for what, is := range map[string]bool{"Standards": len(c.Standards) > 0, "SeveralTaints": c.SeveralTaints, "a feature": len(c.Features) > 0 && c.Has.Count > 0} {
+	for what, is := range map[string]bool{"Standards": len(c.Standards) > 0, "Faults": c.Faults&^BinaryMissing != 0, "SeveralTaints": c.SeveralTaints, "a feature": len(c.Features) > 0 && c.Has.Count > 0} {
 		if is {
 			g.seen[what]++
 		}

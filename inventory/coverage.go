@@ -65,9 +65,13 @@ func (n Nodes) String() string {
 type Coverage struct {
 	Has, Lacks, Silent, Stale, Young Nodes
 
-	// Broken are those of Has whose shim or OCI runtime is missing, and Expiring
-	// those that lose the handler at the next start of their runtime.
-	Broken, Expiring Nodes
+	// Broken are those of Has that can't start a sandbox with the handler, and Faults
+	// why, all of them together.
+	Broken Nodes
+	Faults Faults
+	// Expiring are those that lose the handler at the next start of their runtime, or
+	// have it then without what its Pods need to start; Breaking are the latter.
+	Expiring, Breaking Nodes
 
 	// Standards are the default handlers, as far as they are known, of the nodes
 	// that Has counts, sorted; asked for handler "".

@@ -155,6 +155,7 @@ func (g *generator) labels(name string) map[string]string {
 func (g *generator) report(name string) *v1alpha1.NodeRuntime {
 	r := report(name, g.time(), g.some(50, "kata", "nvidia", "runc", "untrusted")...)
 	r.Spec.DefaultHandler = pick(g.r, "", "runc", "runc", "crun")
+	r.Spec.Runtime.Name = pick(g.r, "containerd", "containerd", "cri-o")
 	if g.chance(15) {
 		r.Spec.Source = v1alpha1.SourceConfigDump
 	}
@@ -162,6 +163,10 @@ func (g *generator) report(name string) *v1alpha1.NodeRuntime {
 		h := &r.Spec.Handlers[i]
 		if g.chance(20) {
 			h.Binary = &v1alpha1.Program{State: pick(g.r, v1alpha1.ProgramNotFound, v1alpha1.ProgramFound)}
+		}
+		if g.chance(25) {
+			h.Shim = &v1alpha1.Program{State: pick(g.r, v1alpha1.ProgramNotFound, v1alpha1.ProgramNotExecutable, v1alpha1.ProgramUnchecked)}
+			h.RuntimeType = pick(g.r, "", "io.containerd.runc.v2")
 		}
 		if g.chance(40) {
 			h.Features = &v1alpha1.Features{UserNamespaces: g.chance(50), RecursiveReadOnlyMounts: g.chance(50)}
@@ -175,6 +180,9 @@ func (g *generator) report(name string) *v1alpha1.NodeRuntime {
 	}
 	for _, code := range g.some(8, v1alpha1.FindingDumpNotProof, v1alpha1.FindingRuntimeUnreachable, v1alpha1.FindingHandlerLost, v1alpha1.FindingHandlerUnconfirmed, "MadeUp") {
 		r.Spec.Findings = append(r.Spec.Findings, v1alpha1.Finding{Code: code, Severity: v1alpha1.SeverityError, Handler: pick(g.r, "kata", "nvidia", "")})
+	}
+	if g.chance(30) {
+		r.Spec.Findings = append(r.Spec.Findings, v1alpha1.Finding{Code: v1alpha1.FindingExpiring, Severity: v1alpha1.SeverityError, Handler: pick(g.r, "kata", "nvidia", "runc")})
 	}
 	g.reports[name] = r
 	return r

@@ -111,6 +111,25 @@ func TestMessagesOfLostHandlers(t *testing.T) {
 	}
 }
 
+// TestStormComesLast: what a storm leaves behind stays for a while; what else is wrong
+// is what there is to mend.
+func TestStormComesLast(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	report, err := FromStatus(&Observation{
+		Loaded: loadedWith("runc"), StartedAt: at, At: at, Starts: []time.Time{at, at, at, at, at},
+		Next: filesOf(t, map[string]string{"config.toml": "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.runtimes.nvidia]\nruntime_type = 'io.containerd.runc.v2'\n"}),
+	}, "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := report.Spec.Summary.Findings, "WrongParentTable,RestartStorm"; got != want {
+		t.Errorf("findings %s, want %s", got, want)
+	}
+	if got, want := report.Spec.Findings[1].Message, "containerd was started 5 times within 10 minutes, last at 2026-01-02T03:04:05Z: see why in its log"; got != want {
+		t.Errorf("message %q, want %q", got, want)
+	}
+}
+
 func TestStartsAreCounted(t *testing.T) {
 	m := &memory{}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

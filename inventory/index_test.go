@@ -218,6 +218,7 @@ func TestCoverage(t *testing.T) {
 		Lacks:     Nodes{2, []string{"c1", "c2"}},
 		Silent:    Nodes{1, []string{"c3"}},
 		Broken:    Nodes{1, []string{"g1"}},
+		Faults:    BinaryMissing,
 		Expiring:  Nodes{1, []string{"g2"}},
 		Loaded:    []string{"nvidia", "runc", "runsc"},
 		Elsewhere: Nodes{1, []string{"t1"}},

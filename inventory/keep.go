@@ -35,6 +35,11 @@ func (k *keeper) node(object *corev1.Node) *corev1.Node {
 		labels[unique.Make(key).Value()] = unique.Make(value).Value()
 	}
 	n.Labels = labels
+	for i := range n.Status.Conditions {
+		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			c.LastTransitionTime, c.Reason, c.Message = metav1.Time{}, "", ""
+		}
+	}
 	n.Spec.Taints = k.taints.of(n.Spec.Taints)
 	n.Status.Allocatable = k.rooms.of(n.Status.Allocatable)
 	n.Status.RuntimeHandlers = k.listed.of(n.Status.RuntimeHandlers)
@@ -62,7 +67,7 @@ func (k *keeper) report(object *v1alpha1.NodeRuntime) *v1alpha1.NodeRuntime {
 	}
 	var handlers []v1alpha1.Handler
 	for _, h := range spec.Handlers {
-		handlers = append(handlers, v1alpha1.Handler{Name: h.Name, Features: h.Features, Shim: state(h.Shim), Binary: state(h.Binary)})
+		handlers = append(handlers, v1alpha1.Handler{Name: h.Name, RuntimeType: unique.Make(h.RuntimeType).Value(), Features: h.Features, Shim: state(h.Shim), Binary: state(h.Binary)})
 	}
 	kept.Spec.Handlers = k.handlers.of(handlers)
 	kept.Spec.Findings = k.findings.of(spec.Findings)

@@ -34,7 +34,7 @@ func TestKeeperKeepsWhatIsUsed(t *testing.T) {
 			Spec: v1alpha1.NodeRuntimeSpec{
 				Runtime: v1alpha1.Runtime{Name: "containerd", Version: "v2.4.2"}, DefaultHandler: "runc", Source: v1alpha1.SourceCRI,
 				Handlers: []v1alpha1.Handler{
-					{Name: "nvidia", Origin: "file:1", Shim: &v1alpha1.Program{Path: "/shim", State: v1alpha1.ProgramNotFound}},
+					{Name: "nvidia", RuntimeType: "io.containerd.runc.v2", Origin: "file:1", Shim: &v1alpha1.Program{Path: "/shim", State: v1alpha1.ProgramNotFound}},
 					{Name: "runc", Features: &v1alpha1.Features{UserNamespaces: true}, Binary: &v1alpha1.Program{Path: "/runc", State: v1alpha1.ProgramFound}},
 				},
 				Next:      &v1alpha1.Next{Handlers: []string{"runc"}, DefaultHandler: "runc"},

@@ -84,6 +84,9 @@ type live struct {
 	*Observation
 	spec  v1alpha1.NodeRuntimeSpec
 	found []v1alpha1.Finding
+	// amiss are loaded handlers of which the files say something else, or with which
+	// no sandbox can start.
+	amiss []string
 }
 
 // nameable tells whether a NodeRuntime can hold the name of a handler. What it

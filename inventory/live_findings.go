@@ -49,8 +49,11 @@ func codeRank(code string) int {
 		v1alpha1.FindingTooManyHandlers, v1alpha1.FindingDefaultBroken, config.CodeDaemonWillNotStart, config.CodeCRIDisabled, config.CodeDefaultMissing,
 		v1alpha1.FindingHandlerUnconfirmed, v1alpha1.FindingHandlerLost, v1alpha1.FindingBroken, v1alpha1.FindingExpiring, v1alpha1.FindingRestartPending,
 	}
-	if i := slices.Index(order, code); i >= 0 {
+	switch i := slices.Index(order, code); {
+	case i >= 0:
 		return i
+	case code == v1alpha1.FindingRestartStorm:
+		return len(order) + 1 // it stays for a while, and is seldom the cause
 	}
 	return len(order)
 }
@@ -93,10 +96,12 @@ func (l *live) programs(h config.Handler) {
 		at = origin(file)
 	}
 	if l.typeless(h) {
+		l.amiss = append(l.amiss, h.Name)
 		l.add(code, severity, at, h.Name, "handler %q has no runtime_type: none of its Pods can start%s; set runtime_type", h.Name, all)
 		return
 	}
 	for _, f := range l.runnability(h).Findings(h, false) {
+		l.amiss = append(l.amiss, h.Name)
 		l.add(code, severity, at, h.Name, "%s%s; %s", f.Message, all, f.Fix)
 	}
 }
@@ -161,13 +166,16 @@ func (l *live) pending() {
 		}
 		loaded, ok := l.Loaded.Handler(h.Name)
 		breaks := l.breaks(h)
+		if ok && l.Loaded.RuntimeName == config.Containerd && loaded != h { // others don't tell all of this
+			l.amiss = append(l.amiss, h.Name)
+		}
 		switch {
 		case !ok && breaks != "":
 			l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, at, h.Name,
 				"handler %q is defined, but %s has not loaded it, and none of its Pods could start: %s; mend that, then restart %s", h.Name, l.Loaded.RuntimeName, breaks, l.Loaded.RuntimeName)
 		case !ok:
 			l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, at, h.Name,
-				"handler %q is defined, but %s has not loaded it: restart %s", h.Name, l.Loaded.RuntimeName, l.Loaded.RuntimeName)
+				"handler %q is defined, but %s has not loaded it: %s", h.Name, l.Loaded.RuntimeName, l.restart(""))
 		case l.Loaded.RuntimeName == config.Containerd && loaded != h && breaks != "":
 			l.add(v1alpha1.FindingExpiring, v1alpha1.SeverityError, at, h.Name,
 				"handler %q is loaded with %s, but after the next restart of %s none of its Pods can start: %s; mend the files before the node reboots",
@@ -175,13 +183,39 @@ func (l *live) pending() {
 		case l.Loaded.RuntimeName == config.Containerd && loaded != h:
 			// Other runtimes don't tell all of this.
 			l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, at, h.Name,
-				"handler %q is loaded with %s, its files now say %s: restart %s", h.Name, settings(loaded), settings(h), l.Loaded.RuntimeName)
+				"handler %q is loaded with %s, its files now say %s: %s", h.Name, settings(loaded), settings(h), l.restart(l.first(h.Name)))
 		}
 	}
 	if now, then := l.Loaded.DefaultHandler, next.DefaultHandler; now != "" && then != "" && now != then {
 		l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, config.Place{}, then,
 			"the next restart of %s makes %q the default handler in place of %q", l.Loaded.RuntimeName, then, now)
 	}
+}
+
+// first says what to look at before a restart for what the files say of a handler: a
+// table of it may be without effect.
+func (l *live) first(handler string) string {
+	for _, f := range l.Next.Findings {
+		if f.Handler == handler && slices.Contains(unread, f.Code) {
+			return fmt.Sprintf("see the finding %s of it", f.Code)
+		}
+	}
+	return ""
+}
+
+// restart says to restart the runtime, but to do first what else there is to do: a
+// restart takes away what is Expiring.
+func (l *live) restart(before string) string {
+	if slices.ContainsFunc(l.found, func(f v1alpha1.Finding) bool { return f.Code == v1alpha1.FindingExpiring }) {
+		if before != "" {
+			before += ", "
+		}
+		before += "mend what is Expiring"
+	}
+	if before == "" {
+		return "restart " + l.Loaded.RuntimeName
+	}
+	return fmt.Sprintf("first %s, then restart %s", before, l.Loaded.RuntimeName)
 }
 
 // settings are what decides what a handler starts.
@@ -204,7 +238,16 @@ var told = []string{
 	config.CodeShimNotFound, config.CodeShimNotExecutable, config.CodeBinaryNotFound, config.CodeBinaryNotExecutable, config.CodeRuntimeTypeEmpty,
 }
 
-// ofFiles takes over the loader's findings from Warning upwards.
+// unread are the codes of the loader about a table that the runtime does not take, or
+// takes away. Where another place gives the handler all the same, what this one says of it
+// may be what is missing: of a handler with which something is amiss that is told.
+var unread = []string{
+	config.CodeNotImported, config.CodeOldPluginName, config.CodeWrongPluginName, config.CodeWrongParentTable, config.CodeUnknownPlugin,
+	config.CodeSectionReplaced, config.CodeLostInMigration, config.CodeTypeReplaced,
+}
+
+// ofFiles takes over the loader's findings from Warning upwards, and of those below
+// what explains a drift.
 func (l *live) ofFiles() {
 	if l.Next == nil {
 		return
@@ -217,6 +260,9 @@ func (l *live) ofFiles() {
 	}
 	grave := false
 	for _, f := range l.Next.Findings {
+		if f.Severity == config.Info && slices.Contains(l.amiss, f.Handler) && slices.Contains(unread, f.Code) {
+			f.Severity = config.Warning
+		}
 		if f.Severity == config.Info || broken[f.Handler] && slices.Contains(told, f.Code) {
 			continue
 		}

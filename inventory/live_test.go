@@ -53,6 +53,16 @@ func loadedWith(handlers ...string) *config.Status {
 	return s
 }
 
+// withBinary gives a handler of an answer an OCI runtime.
+func withBinary(s *config.Status, name, binary string) *config.Status {
+	for i := range s.Handlers {
+		if s.Handlers[i].Name == name {
+			s.Handlers[i].BinaryName = binary
+		}
+	}
+	return s
+}
+
 func TestFromStatusFindings(t *testing.T) {
 	const root = "version = 3\nimports = [\"conf.d/*.toml\"]\n"
 	missing := config.Runnability{
@@ -97,6 +107,44 @@ func TestFromStatusFindings(t *testing.T) {
 			files:  map[string]string{"config.toml": root + strings.ReplaceAll(table("kata"), runcV2, "io.containerd.kata.v2")},
 			want:   []string{`RestartPending Warning /etc/containerd/config.toml:3 kata: handler "kata" is loaded with runtime_type "io.containerd.runc.v2", its files now say runtime_type "io.containerd.kata.v2": restart containerd`},
 			next:   &v1alpha1.Next{Handlers: []string{"kata", "runc"}, DefaultHandler: "runc"},
+		},
+		"a table in the wrong place would have said what is loaded": {
+			loaded: withBinary(loadedWith("nvidia", "runc"), "nvidia", "/usr/bin/nvidia-container-runtime"),
+			files: map[string]string{
+				"config.toml":        root + table("nvidia"),
+				"conf.d/nvidia.toml": "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.runtimes.nvidia]\nruntime_type = 'io.containerd.runc.v2'\noptions.BinaryName = '/usr/bin/nvidia-container-runtime'\n",
+			},
+			want: []string{
+				`RestartPending Warning /etc/containerd/config.toml:3 nvidia: handler "nvidia" is loaded with runtime_type "io.containerd.runc.v2" and BinaryName "/usr/bin/nvidia-container-runtime", its files now say runtime_type "io.containerd.runc.v2": first see the finding WrongParentTable of it, then restart containerd`,
+				`WrongParentTable Warning /etc/containerd/conf.d/nvidia.toml:2 nvidia: handler "nvidia" is ignored: [plugins."io.containerd.cri.v1.runtime".runtimes.nvidia] is no place for a handler`,
+			},
+			next: &v1alpha1.Next{Handlers: []string{"nvidia", "runc"}, DefaultHandler: "runc"},
+		},
+		"a restart that one handler needs would take another": {
+			loaded: loadedWith("nvidia", "runc"),
+			files:  map[string]string{"config.toml": root + table("kata")},
+			want: []string{
+				`Expiring Error :0 nvidia: handler "nvidia" is loaded, but the next restart of containerd takes it away: no file defines it any more`,
+				`RestartPending Warning /etc/containerd/config.toml:3 kata: handler "kata" is defined, but containerd has not loaded it: first mend what is Expiring, then restart containerd`,
+			},
+			next: &v1alpha1.Next{Handlers: []string{"kata", "runc"}, DefaultHandler: "runc"},
+		},
+		"a table in the wrong place that another stands in for": {
+			loaded: loadedWith("nvidia", "runc"),
+			files: map[string]string{
+				"config.toml":        root + table("nvidia"),
+				"conf.d/nvidia.toml": "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.runtimes.nvidia]\nruntime_type = 'io.containerd.runc.v2'\n",
+			},
+			next: &v1alpha1.Next{Handlers: []string{"nvidia", "runc"}, DefaultHandler: "runc"},
+		},
+		"the same, and another handler waits for a restart": {
+			loaded: loadedWith("nvidia", "runc"),
+			files: map[string]string{
+				"config.toml":        root + table("nvidia") + table("kata"),
+				"conf.d/nvidia.toml": "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.runtimes.nvidia]\nruntime_type = 'io.containerd.runc.v2'\n",
+			},
+			want: []string{`RestartPending Warning /etc/containerd/config.toml:5 kata: handler "kata" is defined, but containerd has not loaded it: restart containerd`},
+			next: &v1alpha1.Next{Handlers: []string{"kata", "nvidia", "runc"}, DefaultHandler: "runc"},
 		},
 		"the default changes": {
 			loaded: loadedWith("nvidia", "runc"),

@@ -3,6 +3,7 @@ package inventory
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -106,6 +107,9 @@ func (m *memory) silent(failure error, now time.Time) *v1alpha1.NodeRuntime {
 		last = "the handlers are those of its last answer"
 	}
 	said := slices.DeleteFunc(spec.Findings, func(f v1alpha1.Finding) bool { return ofSilence(f.Code, f.File) })
+	for i := range said { // what was to come has come
+		said[i].Message = strings.ReplaceAll(said[i].Message, config.FixBeforeRestart, "mend this, then start the runtime")
+	}
 	spec.Findings = nil
 	add := func(code, format string, args ...any) {
 		spec.Findings = append(spec.Findings, v1alpha1.Finding{

@@ -28,7 +28,11 @@ func StripNode(node *corev1.Node) *corev1.Node {
 	for _, condition := range node.Status.Conditions {
 		switch condition.Type {
 		case corev1.NodeReady:
-			stripped.Status.Conditions = append(stripped.Status.Conditions, corev1.NodeCondition{Type: condition.Type, Status: condition.Status})
+			kept := corev1.NodeCondition{Type: condition.Type, Status: condition.Status}
+			if kept.Status != corev1.ConditionTrue { // of these there are few, and "why" tells of them
+				kept.LastTransitionTime, kept.Reason, kept.Message = condition.LastTransitionTime, condition.Reason, condition.Message
+			}
+			stripped.Status.Conditions = append(stripped.Status.Conditions, kept)
 		case HandlersReady:
 			stripped.Status.Conditions = append(stripped.Status.Conditions, condition)
 		}

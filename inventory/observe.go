@@ -46,7 +46,7 @@ func (o *Observer) Observe(ctx context.Context, endpoint *cri.Endpoint) (*Observ
 	}
 	answer, err := cri.Ask(ctx, socket)
 	if err != nil {
-		return nil, err
+		return nil, cri.OnHost(err, socket, endpoint.Socket)
 	}
 	seen := &Observation{Endpoint: endpoint.String(), Loaded: answer.Status, StartedAt: answer.StartedAt, At: time.Now()}
 	rt, err := config.ParseRuntime(answer.RuntimeName + "://" + answer.RuntimeVersion)

@@ -16,9 +16,11 @@ type reported struct {
 	fromDump bool
 	// unconfirmed are handlers of which it is not sure whether they are loaded.
 	unconfirmed []string
-	// broken are the handlers whose shim or binary is missing, and expiring those
-	// that the next start of the runtime would not load.
-	broken, expiring map[string]bool
+	// broken are the handlers that can start no sandbox.
+	broken map[string]Faults
+	// expiring are the handlers that the next start of the runtime would not load, or
+	// with which none of their Pods could start then; breaking are the latter.
+	expiring, breaking map[string]bool
 	// lost are the handlers that the runtime had before its last start.
 	lost map[string]bool
 	// findings are the kinds of the report's findings, also of one that knows no
@@ -40,7 +42,7 @@ func (x *Index) takeReport(spec *v1alpha1.NodeRuntimeSpec) *pooled[reported] {
 	s = s.number(int64(len(spec.Handlers)))
 	for i := range spec.Handlers {
 		handler := &spec.Handlers[i]
-		s = s.text(handler.Name).flag(isMissing(handler.Shim) || isMissing(handler.Binary)).flag(handler.Features != nil)
+		s = s.text(handler.Name).number(int64(faultsOf(spec.Runtime.Name, handler))).flag(handler.Features != nil)
 		if f := handler.Features; f != nil {
 			s = s.flag(f.UserNamespaces).flag(f.RecursiveReadOnlyMounts)
 		}
@@ -74,14 +76,18 @@ func reportedOf(spec *v1alpha1.NodeRuntimeSpec) reported {
 	if cdi := spec.CDI; cdi != nil {
 		r.cdi.say(CDI, &cdi.Enabled)
 	}
+	expiring := handlersWith(spec, v1alpha1.FindingExpiring)
 	for i := range spec.Handlers {
 		handler := &spec.Handlers[i]
 		r.handlers = append(r.handlers, handler.Name)
-		if isMissing(handler.Shim) || isMissing(handler.Binary) {
-			r.broken = with(r.broken, handler.Name)
+		if faults := faultsOf(spec.Runtime.Name, handler); faults != 0 {
+			r.addBroken(handler.Name, faults)
 		}
-		if next := spec.Next; next != nil && !slices.Contains(next.Handlers, handler.Name) {
+		switch next := spec.Next; {
+		case next != nil && !slices.Contains(next.Handlers, handler.Name):
 			r.expiring = with(r.expiring, handler.Name)
+		case slices.Contains(expiring, handler.Name): // the next start loads it, and then
+			r.expiring, r.breaking = with(r.expiring, handler.Name), with(r.breaking, handler.Name)
 		}
 		if features := handler.Features; features != nil {
 			var told offers
@@ -93,7 +99,7 @@ func reportedOf(spec *v1alpha1.NodeRuntimeSpec) reported {
 	slices.Sort(r.handlers)
 	r.handlers = slices.Compact(r.handlers)
 	if r.standard != "" && !slices.Contains(r.handlers, r.standard) {
-		r.broken = with(r.broken, r.standard)
+		r.addBroken(r.standard, NotLoaded)
 	}
 	for _, finding := range spec.Findings {
 		// A runtime that does not answer may come back with more than it had.
@@ -102,6 +108,13 @@ func reportedOf(spec *v1alpha1.NodeRuntimeSpec) reported {
 		}
 	}
 	return r
+}
+
+func (r *reported) addBroken(name string, faults Faults) {
+	if r.broken == nil {
+		r.broken = map[string]Faults{}
+	}
+	r.broken[name] = faults
 }
 
 func isMissing(program *v1alpha1.Program) bool {

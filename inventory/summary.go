@@ -37,10 +37,11 @@ type HandlerState string
 const (
 	// Loaded: the runtime has it, and nothing is wrong with it.
 	Loaded HandlerState = "Loaded"
-	// Broken: the runtime has it, and its shim or OCI runtime is missing; or it is
-	// the default handler, and not loaded.
+	// Broken: the runtime has it, and its shim, OCI runtime or runtime_type is missing;
+	// or it is the default handler, and not loaded.
 	Broken HandlerState = "Broken"
-	// Expiring: the runtime has it, and loses it at its next start.
+	// Expiring: the runtime has it, and loses it at its next start, or what its Pods
+	// need to start.
 	Expiring HandlerState = "Expiring"
 	// Lost: the runtime had it before its last start.
 	Lost HandlerState = "Lost"
@@ -123,7 +124,7 @@ func (v *view) state(handler string) HandlerState {
 		name = v.standard
 	}
 	switch known := v.knowledge(handler); {
-	case known == Has && v.fresh && v.broken[name]:
+	case known == Has && v.fresh && v.broken[name] != 0:
 		return Broken
 	case known == Has && v.fresh && v.expiring[name]:
 		return Expiring

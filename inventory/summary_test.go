@@ -42,6 +42,7 @@ func TestSummaryOfOneNode(t *testing.T) {
 		{"reported without it", oldNode("n"), report("n", fresh, "runc"), Fresh, Lacking},
 		{"its program is missing", oldNode("n"), broken, Fresh, Broken},
 		{"gone after the next start", oldNode("n"), expiring, Fresh, Expiring},
+		{"broken by the next start", oldNode("n"), finds(report("n", fresh, "nvidia", "runc"), v1alpha1.Finding{Code: v1alpha1.FindingExpiring, Handler: "nvidia"}), Fresh, Expiring},
 		{"what is broken now counts before what will be", oldNode("n"), brokenAndExpiring, Fresh, Broken},
 		{"gone since the last start", oldNode("n"), finds(report("n", fresh, "runc"), lost("nvidia")), Fresh, Lost},
 		{"gone, and the runtime does not answer", oldNode("n"), finds(unreachable("n", "runc"), lost("nvidia")), Fresh, Lost},

@@ -10,7 +10,8 @@ type tally struct {
 	question question
 
 	known                       [UnknownYoung + 1]cohort
-	broken, expiring            cohort
+	broken, expiring, breaking  cohort
+	faults                      Faults
 	elsewhere, tainted, maybe   cohort
 	tooSmall, settling, crowded cohort
 	features                    []featureTally
@@ -112,11 +113,15 @@ func (t *tally) addReported(v *view, nodes *cohort) {
 		name = v.standard
 		t.standards = insert(t.standards, name)
 	}
-	if v.broken[name] {
+	if faults := v.broken[name]; faults != 0 {
 		t.broken.add(nodes)
+		t.faults |= faults
 	}
 	if v.expiring[name] {
 		t.expiring.add(nodes)
+	}
+	if v.breaking[name] {
+		t.breaking.add(nodes)
 	}
 }
 
@@ -126,7 +131,7 @@ func (t *tally) coverage() Coverage {
 	c := Coverage{
 		Has: s.nodes(&t.known[Has]), Lacks: s.nodes(&t.known[Lacks]),
 		Silent: s.nodes(&t.known[UnknownSilent]), Stale: s.nodes(&t.known[UnknownStale]), Young: s.nodes(&t.known[UnknownYoung]),
-		Broken: s.nodes(&t.broken), Expiring: s.nodes(&t.expiring),
+		Broken: s.nodes(&t.broken), Expiring: s.nodes(&t.expiring), Breaking: s.nodes(&t.breaking), Faults: t.faults,
 		Standards: t.standards, Loaded: t.loaded,
 		Elsewhere: s.nodes(&t.elsewhere), Tainted: s.nodes(&t.tainted), MaybeTainted: s.nodes(&t.maybe),
 		SeveralTaints: t.several, TooSmall: s.nodes(&t.tooSmall), Settling: s.nodes(&t.settling), Crowded: s.nodes(&t.crowded),

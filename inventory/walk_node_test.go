@@ -26,7 +26,8 @@ type walkedNode struct {
 	unconfirmed []string
 	// broken are the reported handlers whose shim or binary is missing, and
 	// expiring those that the next start of the runtime would not load.
-	broken, expiring map[string]bool
+	broken             map[string]Faults
+	expiring, breaking map[string]bool
 	// lost are the handlers that the runtime had before its last start.
 	lost map[string]bool
 	// findings are the kinds of the report's findings, also of one that knows no
@@ -81,7 +82,7 @@ func (n *walkedNode) setObject(object *corev1.Node) {
 // setReport takes over a new state of the NodeRuntime; nil when it is gone.
 func (n *walkedNode) setReport(report *v1alpha1.NodeRuntime) {
 	n.reported, n.renewed, n.unproven = nil, time.Time{}, false
-	n.broken, n.expiring, n.fromDump = nil, nil, false
+	n.broken, n.expiring, n.breaking, n.fromDump = map[string]Faults{}, nil, nil, false
 	n.standard, n.reportedOffers, n.cdi = "", map[string]offers{}, offers{}
 	n.unconfirmed, n.lost, n.findings = nil, nil, nil
 	if report == nil {
@@ -101,8 +102,14 @@ func (n *walkedNode) setReport(report *v1alpha1.NodeRuntime) {
 	for i := range report.Spec.Handlers {
 		handler := &report.Spec.Handlers[i]
 		n.reported = append(n.reported, handler.Name)
-		if isMissing(handler.Shim) || isMissing(handler.Binary) {
-			n.broken = with(n.broken, handler.Name)
+		if faults := faultsOf(report.Spec.Runtime.Name, handler); faults != 0 {
+			n.broken[handler.Name] = faults
+		}
+		for _, f := range report.Spec.Findings {
+			next := report.Spec.Next
+			if f.Code == v1alpha1.FindingExpiring && f.Handler == handler.Name && (next == nil || slices.Contains(next.Handlers, handler.Name)) {
+				n.expiring, n.breaking = with(n.expiring, handler.Name), with(n.breaking, handler.Name)
+			}
 		}
 		if next := report.Spec.Next; next != nil && !slices.Contains(next.Handlers, handler.Name) {
 			n.expiring = with(n.expiring, handler.Name)
@@ -116,7 +123,7 @@ func (n *walkedNode) setReport(report *v1alpha1.NodeRuntime) {
 	}
 	slices.Sort(n.reported)
 	if n.standard != "" && !slices.Contains(n.reported, n.standard) {
-		n.broken = with(n.broken, n.standard)
+		n.broken[n.standard] = NotLoaded
 	}
 	for _, finding := range report.Spec.Findings {
 		// A runtime that does not answer may come back with more than it had.

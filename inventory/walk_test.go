@@ -124,8 +124,12 @@ func (x *walkingIndex) addReported(c *walkedCoverage, n *walkedNode, handler str
 		name = n.standard
 		c.Standards = insert(c.Standards, name)
 	}
-	if n.broken[name] {
+	if faults := n.broken[name]; faults != 0 {
 		add(&c.Broken, n.object.Name)
+		c.Faults |= faults
+	}
+	if n.breaking[name] {
+		add(&c.Breaking, n.object.Name)
 	}
 	if n.expiring[name] {
 		add(&c.Expiring, n.object.Name)
@@ -192,7 +196,7 @@ func (v *walkedView) state(handler string) HandlerState {
 		name = v.standard
 	}
 	switch known := v.knowledge(handler); {
-	case known == Has && v.fresh && v.broken[name]:
+	case known == Has && v.fresh && v.broken[name] != 0:
 		return Broken
 	case known == Has && v.fresh && v.expiring[name]:
 		return Expiring

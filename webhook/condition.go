@@ -17,10 +17,10 @@ const (
 	// none has it.
 	Unknown Condition = "Unknown"
 	// Broken: every node that has the handler lacks the shim or the OCI runtime
-	// behind it.
+	// behind it, or what says which.
 	Broken Condition = "Broken"
 	// Expiring: nodes have the handler, and lose it at the next start of their
-	// runtime.
+	// runtime, or what its Pods need to start.
 	Expiring Condition = "Expiring"
 	// Forbidden: a policy does not allow the handler, or the default handler, in
 	// the namespace.

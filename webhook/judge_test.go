@@ -61,8 +61,8 @@ func TestJudgePod(t *testing.T) {
 			`Warn Missing handler "nvidia" (RuntimeClass "nvidia") is loaded on none of the 2 nodes this Pod may land on; loaded there: runc`}},
 		{"the annotation means nothing to CRI-O", untrusted, []string{
 			`Warn Missing handler "untrusted" (untrusted-workload annotation) is not loaded on n1, the only node this Pod may land on`}},
-		{"its programs are missing wherever it is loaded", asks("kata", inventory.Coverage{Has: some("n1"), Broken: some("n1")}), []string{
-			`Warn Broken handler "kata" (RuntimeClass "kata") is loaded, but its sandboxes cannot start: shim or OCI runtime missing; nodes: n1; kubectl get noderuntimes -o yaml says what is missing`}},
+		{"its programs are missing wherever it is loaded", asks("kata", inventory.Coverage{Has: some("n1"), Broken: some("n1"), Faults: inventory.ShimMissing}), []string{
+			`Warn Broken handler "kata" (RuntimeClass "kata") is loaded, but its sandboxes cannot start: its shim is missing; nodes: n1; kubectl get noderuntimes -o yaml says what is missing`}},
 		{"one node that can run it is enough", asks("kata", inventory.Coverage{Has: some("n1", "n2"), Broken: some("n1")}), nil},
 		{"gone at the next restart, and not everywhere", asks("nvidia", inventory.Coverage{Has: some("g1"), Expiring: some("g1"), Lacks: some("n1")}), []string{
 			`Warn Expiring handler "nvidia" (RuntimeClass "nvidia") is loaded, but the next restart of the runtime takes it away; nodes: g1; mend the files before; kubectl get noderuntimes -o yaml names them`,
@@ -85,8 +85,8 @@ func TestJudgePod(t *testing.T) {
 			`Warn Unknown the default handler is not known to offer user namespaces (hostUsers: false); no report from n1; new, may still be installing: n2`}},
 		{"a feature of the default handler, with no node at the moment", asks("", inventory.Coverage{Features: []inventory.FeatureCoverage{{Feature: inventory.UserNamespaces}}}), nil},
 		{"the default handler, broken on one of two nodes", asks("", inventory.Coverage{Has: some("n1", "n2"), Broken: some("n1")}), nil},
-		{"the default handler, broken on the only node", asks("", inventory.Coverage{Has: some("n1"), Broken: some("n1"), Standards: []string{"nvidia"}}), []string{
-			`Warn Broken default handler "nvidia" cannot start sandboxes: shim or OCI runtime missing; nodes: n1; every Pod without a RuntimeClass fails there; kubectl get noderuntimes -o yaml says what is missing`}},
+		{"the default handler, broken on the only node", asks("", inventory.Coverage{Has: some("n1"), Broken: some("n1"), Faults: inventory.BinaryMissing, Standards: []string{"nvidia"}}), []string{
+			`Warn Broken default handler "nvidia" cannot start sandboxes: its OCI runtime is missing; nodes: n1; every Pod without a RuntimeClass fails there; kubectl get noderuntimes -o yaml says what is missing`}},
 	}
 	// A policy may deny what is Broken, Oversized or FeatureMissing: but not while
 	// another node may run the Pod.

@@ -98,13 +98,13 @@ func (s subject) tell(condition Condition, a *PodAsk) *Finding {
 			list("has it: ", a.Has, ""), list("lacks it: ", a.Lacks, "")}, a.ignorance()...), say(s.narrow))...)
 	case Broken:
 		if a.isDefault() {
-			return finding(condition, a.point("cannot start sandboxes: shim or OCI runtime missing"), list("nodes: ", a.Broken, ""),
+			return finding(condition, a.point("cannot start sandboxes: %s", faultText(a.Faults)), list("nodes: ", a.Broken, ""),
 				say("every Pod without a RuntimeClass fails there"), say("kubectl get noderuntimes -o yaml says what is missing"))
 		}
-		return finding(condition, a.point("is loaded, but its sandboxes cannot start: shim or OCI runtime missing"),
+		return finding(condition, a.point("is loaded, but its sandboxes cannot start: %s", faultText(a.Faults)),
 			list("nodes: ", a.Broken, ""), say("kubectl get noderuntimes -o yaml says what is missing"))
 	case Expiring:
-		return finding(condition, a.point("is loaded, but the next restart of the runtime takes it away"),
+		return finding(condition, a.point("is loaded, but %s", a.expires()),
 			list("nodes: ", a.Expiring, ""), say("mend the files before; kubectl get noderuntimes -o yaml names them"))
 	case Oversized:
 		return finding(condition, part{
@@ -115,6 +115,45 @@ func (s subject) tell(condition Condition, a *PodAsk) *Finding {
 		return featureMissing(a)
 	}
 	return s.unknown(a)
+}
+
+// faults are what each fault is called in a message.
+var faults = []struct {
+	fault inventory.Faults
+	text  string
+}{
+	{inventory.NotLoaded, "it is not loaded"},
+	{inventory.TypeMissing, "it has no runtime_type"},
+	{inventory.ShimMissing, "its shim is missing"},
+	{inventory.ShimNotExecutable, "its shim is not executable"},
+	{inventory.BinaryMissing, "its OCI runtime is missing"},
+	{inventory.BinaryNotExecutable, "its OCI runtime is not executable"},
+}
+
+// faultText says what keeps a handler from starting sandboxes. Of several nodes each
+// may have a fault of its own.
+func faultText(all inventory.Faults) string {
+	var texts []string
+	for _, f := range faults {
+		if all&f.fault != 0 {
+			texts = append(texts, f.text)
+		}
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return "programs or runtime_type missing"
+}
+
+// expires says what the next start of a runtime does to a handler.
+func (a *PodAsk) expires() string {
+	switch a.Breaking.Count {
+	case 0:
+		return "the next restart of the runtime takes it away"
+	case a.Expiring.Count:
+		return "the next restart of the runtime breaks it"
+	}
+	return "the next restart of the runtime takes it away or breaks it"
 }
 
 // nowhere says that all nodes lack the handler.

@@ -38,6 +38,21 @@ type Error struct {
 	Err error
 }
 
+// OnHost is an error about the path by which this process reached a socket, with the
+// path that the host itself has. What a report tells is read there.
+func OnHost(err error, reached, socket string) error {
+	var e *Error
+	if reached == socket || !errors.As(err, &e) {
+		return err
+	}
+	on := *e
+	on.Socket = socket
+	if on.Err != nil && strings.Contains(on.Err.Error(), reached) {
+		on.Err = errors.New(strings.ReplaceAll(on.Err.Error(), reached, socket))
+	}
+	return &on
+}
+
 // ReasonOf is the reason of an error of this package, "" of any other.
 func ReasonOf(err error) Reason {
 	var e *Error

@@ -16,6 +16,18 @@ type Process struct {
 	Config string
 }
 
+// below is a path as the host has it whose root is that folder: that of another
+// process is told from the root of this one, where both see the folder.
+func below(root, name string) string {
+	if name == root {
+		return "/"
+	}
+	if inside, ok := strings.CutPrefix(name, strings.TrimSuffix(root, "/")+"/"); ok {
+		return "/" + inside
+	}
+	return name
+}
+
 // configOf finds the file that a command line names, as those of containerd and
 // CRI-O take it: -c FILE, --config FILE, --config=FILE.
 func configOf(args []string, workDir string) (file string) {

@@ -29,6 +29,7 @@ func ProcessOf(socket, root string) Process {
 	}
 	var p Process
 	p.WorkDir, _ = os.Readlink(proc + "cwd")
+	p.WorkDir = below(root, p.WorkDir)
 	environment, _ := os.ReadFile(proc + "environ")
 	for variable := range strings.SplitSeq(string(environment), "\x00") {
 		if value, ok := strings.CutPrefix(variable, "PATH="); ok {

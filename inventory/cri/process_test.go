@@ -24,3 +24,13 @@ func TestConfigOf(t *testing.T) {
 		t.Errorf("relative to an unknown folder: got %q", got)
 	}
 }
+
+func TestBelow(t *testing.T) {
+	for _, tt := range [][3]string{
+		{"/", "/var/lib", "/var/lib"}, {"/host", "/host/var/lib", "/var/lib"}, {"/host", "/host", "/"}, {"/host", "/hosted", "/hosted"}, {"/host", "/var", "/var"}, {"/host", "", ""},
+	} {
+		if got := below(tt[0], tt[1]); got != tt[2] {
+			t.Errorf("below(%q, %q) is %q, want %q", tt[0], tt[1], got, tt[2])
+		}
+	}
+}

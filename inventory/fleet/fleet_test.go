@@ -81,6 +81,9 @@ func TestTruth(t *testing.T) {
 		"gone with the next start, and no file has it": {
 			both(nvidia(v1alpha1.ProgramFound, false), finding(v1alpha1.FindingExpiring, "")), "nvidia", "no no yes yes Expiring",
 		},
+		"broken by the next start": {
+			both(nvidia(v1alpha1.ProgramFound, true), finding(v1alpha1.FindingExpiring, "/etc/containerd/zz.toml")), "nvidia", "yes yes yes yes Expiring",
+		},
 		"defined, not loaded": {
 			func(spec *v1alpha1.NodeRuntimeSpec) { spec.Next.Handlers = append(spec.Next.Handlers, "nvidia") }, "nvidia", "yes yes no - Lacking",
 		},

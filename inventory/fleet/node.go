@@ -121,6 +121,32 @@ func (n *Node) Findings() []v1alpha1.Finding {
 	return n.Report.Spec.Findings
 }
 
+// Unready is the condition of a node that is not Ready; nil for one that is, or of
+// which nothing is told.
+func (n *Node) Unready() *corev1.NodeCondition {
+	for i, c := range n.Object.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+			return &n.Object.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// IsDown says whether the node's report tells that its runtime does not answer: then
+// all else in it is what was before.
+func (n *Node) IsDown() bool {
+	return slices.ContainsFunc(n.Findings(), func(f v1alpha1.Finding) bool { return f.Code == v1alpha1.FindingRuntimeUnreachable })
+}
+
+// SettledAt is when the node no longer counts as new; zero if it does not now.
+func (n *Node) SettledAt() time.Time {
+	at := n.Object.CreationTimestamp.Add(n.fleet.options.NodeSettle)
+	if !at.After(n.fleet.now) {
+		return time.Time{}
+	}
+	return at
+}
+
 // Default is the default handler of the node, "" if that is not known.
 func (n *Node) Default() string {
 	if n.Freshness != inventory.Fresh {

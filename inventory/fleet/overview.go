@@ -41,6 +41,9 @@ type Overview struct {
 	Defaults []Default `json:"defaults"`
 	// Untold are nodes of which no report counts.
 	Untold []Untold `json:"untold"`
+	// Down are nodes whose runtime does not answer: what is said of them is what was
+	// before.
+	Down Names `json:"down"`
 	// Handlers are those of the columns of Rows.
 	Handlers []string `json:"handlers"`
 	// Rows are groups of nodes that are alike in all of this.
@@ -150,7 +153,7 @@ func (f *Fleet) Overview(classes []nodev1.RuntimeClass) *Overview {
 	o := &overviewer{
 		Overview: &Overview{
 			At: f.now.UTC(), Classes: []Class{}, Runtimes: []Runtime{}, Drift: []Drift{}, Defaults: []Default{},
-			Untold: []Untold{}, Handlers: []string{}, Rows: []Row{},
+			Untold: []Untold{}, Down: Names{Nodes: []string{}}, Handlers: []string{}, Rows: []Row{},
 		},
 		runtimes: map[string]*Runtime{}, drift: map[string]*Drift{}, defaults: map[string]*Default{}, rows: map[string]*Row{},
 	}
@@ -253,6 +256,9 @@ func (o *overviewer) count(n *Node) {
 		}
 		entry(o.untold, n.Freshness, Untold{Freshness: n.Freshness}).add(n.Name)
 	}
+	if n.IsDown() {
+		o.Down.add(n.Name)
+	}
 	told := map[string]bool{}
 	for _, f := range n.Findings() {
 		key := f.Code + "\x00" + f.Handler
@@ -283,6 +289,15 @@ func (o *overviewer) row(n *Node, states map[string]inventory.HandlerState) {
 	entry(o.rows, key.String(), row).add(n.Name)
 }
 
+// lasting puts behind the others what stays for a while when all is well again, and
+// is no cause.
+func lasting(code string) int {
+	if code == v1alpha1.FindingRestartStorm {
+		return 1
+	}
+	return 0
+}
+
 // sort puts all in order: what is wrong first, then what is frequent.
 func (o *overviewer) sort() {
 	for _, r := range o.runtimes {
@@ -295,7 +310,7 @@ func (o *overviewer) sort() {
 		o.Drift = append(o.Drift, *d)
 	}
 	slices.SortFunc(o.Drift, func(a, b Drift) int {
-		return cmp.Or(strings.Compare(string(a.Severity), string(b.Severity)), cmp.Compare(b.Count, a.Count), strings.Compare(a.Code, b.Code), strings.Compare(a.Handler, b.Handler))
+		return cmp.Or(strings.Compare(string(a.Severity), string(b.Severity)), cmp.Compare(lasting(a.Code), lasting(b.Code)), cmp.Compare(b.Count, a.Count), strings.Compare(a.Code, b.Code), strings.Compare(a.Handler, b.Handler))
 	})
 	for _, d := range o.defaults {
 		o.Defaults = append(o.Defaults, *d)

@@ -278,8 +278,8 @@ const (
 	FindingDefaultBroken = "DefaultBroken"
 	// FindingBroken: a handler is loaded, and its shim or binary is missing.
 	FindingBroken = "Broken"
-	// FindingExpiring: a handler is loaded, and gone after the next restart of
-	// the runtime.
+	// FindingExpiring: a handler is loaded, and after the next restart of the
+	// runtime gone, or without what its Pods need to start.
 	FindingExpiring = "Expiring"
 	// FindingRestartPending: the files have what the runtime has not loaded.
 	FindingRestartPending = "RestartPending"

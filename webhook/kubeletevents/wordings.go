@@ -17,6 +17,10 @@ const sandbox = "FailedCreatePodSandBox FailedPodSandBoxStatus SandboxChanged"
 // name is the name of a handler or class, quoted once, or twice inside a message.
 const name = `\\?"(?P<handler>[^"\\]+)\\?"`
 
+// atError is where an error begins: at the start of a message, or behind what its
+// callers put before it.
+const atError = `(?:^|: |desc = )`
+
 // wordings are tried one after the other: the first that matches counts.
 var wordings = []wording{
 	// The API server's RuntimeClass admission (kubernetes 1.37,
@@ -37,14 +41,16 @@ var wordings = []wording{
 	// pkg/cri/server/sandbox_run.go), 2.0 to 2.4 ("unable to get OCI runtime for
 	// sandbox …", internal/cri/config/config.go). Newer cri-dockerd says the same of
 	// the runtimes that Docker knows (core/sandbox_run.go, IsRuntimeConfigured).
-	{NotLoaded, "containerd or cri-dockerd", "", regexp.MustCompile(`no runtime for ` + name + ` is configured`)},
+	{NotLoaded, "containerd or cri-dockerd", sandbox, regexp.MustCompile(atError + `no runtime for ` + name + ` is configured`)},
 	// CRI-O (internal/oci/oci.go, ValidateRuntimeHandler; the list is of pointers).
-	{NotLoaded, "CRI-O", "", regexp.MustCompile(`failed to find runtime handler "?(?P<handler>[^\s"]+)"? from runtime list`)},
-	// Docker's own, passed on by cri-dockerd; the second wording is the older one.
-	{NotLoaded, "Docker", "", regexp.MustCompile(`[Uu]nknown (?:or invalid runtime name:|runtime specified) "?(?P<handler>[^\s":]+)`)},
+	{NotLoaded, "CRI-O", sandbox, regexp.MustCompile(`failed to find runtime handler "?(?P<handler>[^\s"]+)"? from runtime list`)},
+	// Docker's own (moby, daemon/runtime_unix.go), passed on by cri-dockerd and the
+	// dockershim; the second wording is the older one. A name in a message, as that of
+	// an image, may hold the same words: they begin what Docker says.
+	{NotLoaded, "Docker", sandbox, regexp.MustCompile(`Error response from daemon: [Uu]nknown (?:or invalid runtime name:|runtime specified) "?(?P<handler>[^\s":]+)`)},
 	// The kubelet's dockershim (until kubernetes 1.23) and older cri-dockerd, which
 	// take the handler docker only.
-	{NoHandlers, "dockershim or cri-dockerd", "", regexp.MustCompile(`RuntimeHandler ` + name + ` not supported`)},
+	{NoHandlers, "dockershim or cri-dockerd", sandbox, regexp.MustCompile(atError + `RuntimeHandler ` + name + ` not supported`)},
 
 	// containerd 1.6 to 2.4 (runtime/v2/manager.go, core/runtime/v2/shim_manager.go):
 	// looked for by runtime_type, by an absolute runtime_path.

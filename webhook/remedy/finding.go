@@ -3,6 +3,7 @@ package remedy
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/runtimegate/runtimegate/config"
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
@@ -17,8 +18,10 @@ type finding struct {
 // at is the place to mend.
 func (f *finding) at() string {
 	switch {
+	case f.File == "" && f.Finding.Handler != "":
+		return fmt.Sprintf("the file that defines handler %q", f.Finding.Handler)
 	case f.File == "":
-		return "the file that defines it"
+		return "the configuration of " + f.runtime()
 	case f.Line == 0:
 		return f.File
 	}
@@ -30,11 +33,12 @@ func ForFinding(found v1alpha1.Finding, site Site) []Step {
 	if found.Handler != "" {
 		site.Handler = found.Handler
 	}
+	site.Down = site.Down || found.Code == v1alpha1.FindingRuntimeUnreachable
 	f := &finding{&site, found}
 	if steps, ok := byCode[found.Code]; ok {
 		return steps(f)
 	}
-	return []Step{f.mend("Do what the finding says."), f.explain()}
+	return []Step{f.mend("Do what the finding says."), f.explain(), f.again(gone, notTold)}
 }
 
 // byCode has a remedy for each code.
@@ -75,7 +79,7 @@ var byCode = map[string]func(*finding) []Step{
 	config.CodeSectionReplaced:      rewrite("Repeat the whole section in the file that replaces it, or move all of it into one file: containerd 1.x does not merge."),
 	config.CodeTypeReplaced:         rewrite("Take the value out that stands where a table has to be: it takes away all that earlier files have in that table."),
 	config.CodeHandlerDropped:       rewrite("Define it again in the file that leaves it out."),
-	config.CodeDuplicateOwner:       rewrite("Keep it in one file, so that what wins does not depend on the files' names."),
+	config.CodeDuplicateOwner:       correct("Keep it in one file, so that what wins does not depend on the files' names."),
 	config.CodeHigherDropInVersion:  rewrite("Give the drop-in the version of the main file, and the plugin names of that version."),
 	config.CodeLostInMigration:      rewrite("Give all files one version and one plugin name."),
 	config.CodeOldPluginName:        rewrite("Use the plugin name that this version of the file has."),
@@ -83,34 +87,53 @@ var byCode = map[string]func(*finding) []Step{
 	config.CodeTwoNames:             rewrite("Keep one of the two names of the CRI plugin."),
 	config.CodeUnknownPlugin:        rewrite("Use the name of the CRI plugin: no plugin has this one."),
 	config.CodeWrongParentTable:     rewrite("Put the table where handlers are read."),
-	config.CodeRuntimeTypeEmpty:     rewrite("Set runtime_type."),
-	config.CodeBinaryNameIgnored:    rewrite("Give the shim its own options, or use the runc shim: another takes no notice of BinaryName."),
+	config.CodeRuntimeTypeEmpty:     correct("Set runtime_type."),
+	config.CodeBinaryNameIgnored:    correct("Give the shim its own options, or use the runc shim: another takes no notice of BinaryName."),
 }
 
 // mend is the step that mends what the finding names.
 func (f *finding) mend(what string) Step {
-	return Step{Phase: Mend, On: f.on(), Do: fmt.Sprintf("Mend %s. %s", f.at(), what)}
+	return joined(Mend, f.on(), joint{nodes: f.on(), topic: f.at(), about: f.Finding.Handler, rank: 1, begin: fmt.Sprintf("Mend %s. ", f.at()), between: " ", says: []string{what}})
 }
 
-// explain is the step that checks files before anything starts with them.
-func (f *finding) explain() Step {
-	return Step{Phase: Check, On: f.first(), Do: "Check the files before anything starts with them: this finding is gone.", Run: []string{"runtimegate explain"}}
+// mendIfNothingElse is mend where another finding about the same place or handler
+// may know more of it.
+func (f *finding) mendIfNothingElse(what string) Step {
+	step := f.mend(what)
+	step.joint.rank = 0
+	return step
 }
 
-// rewrite is the remedy of a file that says what it should not.
-func rewrite(what string) func(*finding) []Step {
+// rewrite is the remedy of a file that keeps a handler from the runtime. One that is
+// loaded all the same needs no restart.
+func rewrite(what string) func(*finding) []Step { return rewriting(what, needless) }
+
+// correct is the remedy of a file that says of a handler what it should not. What is
+// loaded may be the same.
+func correct(what string) func(*finding) []Step { return rewriting(what, ifPending) }
+
+func rewriting(what string, loaded need) func(*finding) []Step {
 	return func(f *finding) []Step {
-		steps := []Step{f.mend(what), f.explain(), f.drain(), f.start()}
-		if f.Finding.Handler != "" {
-			steps = append(steps, f.loaded())
+		steps := []Step{f.mend(what), f.explain()}
+		switch {
+		case f.Down:
+			return append(steps, f.start(), f.again(gone, notTold))
+		case f.Finding.Handler == "":
+			return append(steps, f.again(gone, ifPending))
+		case f.Loaded:
+			return append(steps, f.again(gone, loaded))
 		}
-		return steps
+		return append(steps, f.drain(), f.start(), f.loaded())
 	}
 }
 
 // hold is the step that keeps the runtime running as it is.
 func (f *finding) hold(why string) Step {
-	return Step{Phase: Hold, Do: fmt.Sprintf("Restart nothing on %s until this is mended, and hold back node upgrades and reboots: %s.", f.on(), why)}
+	j := joint{nodes: f.on(), topic: "hold", begin: fmt.Sprintf("Restart nothing on %s until this is mended, and hold back node upgrades and reboots: ", f.on()), between: "; ", says: []string{why}, end: "."}
+	if f.Down {
+		j.begin = fmt.Sprintf("Don't start %s on %s anew, nor reboot it, until this is mended: ", f.runtime(), f.on())
+	}
+	return joined(Hold, "", j)
 }
 
 // lost is the remedy of a handler that went with a restart. Never restart first: a
@@ -120,52 +143,47 @@ func (f *finding) lost() []Step {
 	if f.File == "" {
 		steps = append(steps, f.bring())
 	} else {
-		steps = append(steps, f.mend("There the handler is taken away, or was."))
-		steps = append(steps, f.keep()...)
+		steps = append(steps, f.mendIfNothingElse("There the handler is taken away, or was."), f.keep())
 	}
 	return append(steps, f.next(), f.start(), f.loaded())
 }
 
-// keep has the handler's installer run, if one is known.
-func (f *finding) keep() []Step {
-	i := f.installer()
-	if i.name == "" {
-		return nil
-	}
-	return []Step{{Phase: Mend, Do: fmt.Sprintf("See that %s runs on %s: its file is gone when it ends, and a restart would load nothing.", i.name, f.on()),
-		Run: []string{"kubectl get daemonsets,pods -A -o wide | grep " + i.pods}}}
-}
-
 func (f *finding) expiring() []Step {
-	steps := []Step{f.hold(fmt.Sprintf("the next start takes handler %q away", f.Site.Handler))}
-	if f.File != "" {
-		steps = append(steps, f.mend("That is what takes the handler away."))
-	} else {
-		steps = append(steps, f.bring())
+	hold := f.hold(fmt.Sprintf("the next start takes handler %q away", f.Site.Handler))
+	_, breaks, broken := strings.Cut(f.Message, "none of its Pods can start: ")
+	switch {
+	case broken:
+		hold = f.hold(fmt.Sprintf("after the next start no Pod of handler %q can start", f.Site.Handler))
+		why, _, _ := strings.Cut(breaks, "; ")
+		return []Step{hold, f.mendIfNothingElse("After the next start: " + why + "."), f.explain(), f.again(gone, needless)}
+	case f.File == "":
+		return []Step{hold, f.bring(), f.next(), f.again(gone, needless)}
 	}
-	return append(steps, f.next(), f.again("the finding is gone. No restart is needed: what is loaded was never wrong."))
+	return []Step{hold, f.mendIfNothingElse("That is what takes the handler away."), f.next(), f.again(gone, needless)}
 }
 
 func (f *finding) pending() []Step {
-	steps := append([]Step{f.see()}, f.keep()...)
-	return append(steps, f.next(), f.drain(), f.start(), f.loaded())
+	return []Step{f.see(), f.keep(), f.next(), f.drain(), f.start(), f.loaded()}
 }
 
 // broken is the remedy of programs that are not there.
 func (f *finding) broken() []Step {
-	steps := f.Site.install(f.at())
 	if strings.Contains(f.Message, "no runtime_type") {
-		return []Step{f.mend("Set runtime_type: without one no Pod of the handler can start."), f.explain(), f.drain(), f.start(), f.again("the finding is gone.")}
+		return []Step{f.mend("Set runtime_type: without one no Pod of the handler can start."), f.explain(), f.drain(), f.start(), f.again(gone, notTold)}
 	}
+	steps := f.Site.install(f.at())
 	if len(steps) == 0 {
-		steps = []Step{{Phase: Mend, On: f.on(), Do: f.Message + "."}}
+		return f.program()
 	}
-	return append(steps, f.again("the finding is gone. A restart is needed only if a file was changed."))
+	return append(steps, f.again(gone, ifChanged))
 }
 
 func (f *finding) program() []Step {
-	return []Step{{Phase: Mend, On: f.on(), Do: fmt.Sprintf("Install the program, make it executable, or correct the path in %s: %s.", f.at(), f.Message)},
-		f.again("the finding is gone. A restart is needed only if a file was changed.")}
+	return []Step{
+		joined(Mend, f.on(), joint{nodes: f.on(), topic: "programs of " + f.Site.Handler, between: "; ", end: ".",
+			begin: fmt.Sprintf("Install what is missing, make it executable, or correct the path to it in %s: ", f.at()), says: []string{f.Message}}),
+		f.again(gone, ifChanged),
+	}
 }
 
 // install are the steps that put programs where they are looked for.
@@ -194,26 +212,38 @@ func (f *finding) defaultBroken() []Step {
 	} else {
 		steps = append(steps, Step{Phase: Mend, On: f.on(), Do: fmt.Sprintf("Mend the default handler, or set default_runtime_name (CRI-O: default_runtime) to one that is loaded, such as runc: %s.", f.Message)})
 	}
+	again := f.again(gone, notTold)
+	again.joint.end = ". Then let Pods in."
+	again.Do, again.Run = again.joint.text(), append(again.Run, "kubectl uncordon "+f.first())
 	return append(steps, f.explain(),
-		Step{Phase: Restart, On: f.on(), Do: fmt.Sprintf("Restart %s if a file was changed.", f.runtime()), Run: f.restart()},
-		Step{Phase: Again, Do: "Look again: the finding is gone. Then let Pods in.", Run: []string{"kubectl uncordon " + f.first()}})
+		joined(Restart, f.on(), joint{nodes: f.on(), topic: "restart", begin: fmt.Sprintf("Restart %s if a file was changed.", f.runtime())}, f.restart()...),
+		again)
 }
 
+// unreachable is the remedy of a runtime that does not answer: it may be down
+// because of what other findings name, so that it is started last.
 func (f *finding) unreachable() []Step {
-	unit := f.unit()
-	return []Step{
-		{Phase: Look, On: f.first(), Do: "See why the runtime does not answer.", Run: []string{"systemctl status " + unit, "journalctl -u " + unit + " -n 50"}},
-		{Phase: Check, On: f.first(), Do: "See what it would load before it is started: it may come up with less.", Run: []string{"runtimegate explain"}},
-		{Phase: Restart, On: f.on(), Do: fmt.Sprintf("Start %s.", f.runtime()), Run: f.restart()},
-		f.again("the report is without this finding."),
+	return []Step{f.down(), f.explain(), f.start(), f.again("RuntimeUnreachable is no finding any more", notTold)}
+}
+
+// down is the step that sees why a runtime does not answer.
+func (s *Site) down() Step {
+	unit := s.unit()
+	text := fmt.Sprintf("See why %s does not answer", s.runtime())
+	if !s.Answered.IsZero() {
+		text = fmt.Sprintf("See why %s has not answered since %s", s.runtime(), s.Answered.UTC().Format(time.RFC3339))
 	}
+	if s.NotReady != "" {
+		text += "; the node is " + s.NotReady
+	}
+	return joined(Down, s.on(), joint{nodes: s.on(), topic: "down", begin: text + "."},
+		"systemctl status "+unit, "journalctl -u "+unit+" -n 50")
 }
 
 func (f *finding) unconfirmed() []Step {
 	return []Step{
 		{Phase: Look, On: f.first(), Do: "A list of CRI-O after a reload is no proof: take the handler for unknown until CRI-O has been restarted."},
-		{Phase: Check, On: f.first(), Do: "See that the files define it.", Run: []string{"runtimegate explain"}},
-		f.drain(), f.start(), f.loaded(),
+		f.explain(), f.drain(), f.start(), f.loaded(),
 	}
 }
 
@@ -221,34 +251,41 @@ func (f *finding) tooMany() []Step {
 	return []Step{
 		{Phase: Look, On: f.first(), Do: "See which handlers are loaded, and which of them RuntimeClasses name.", Run: []string{"runtimegate crosscheck --cri", "kubectl get runtimeclasses"}},
 		{Phase: Mend, On: f.on(), Do: fmt.Sprintf("Take handlers that nobody uses out of the files: a report holds %d.", v1alpha1.MaxHandlers)},
-		f.explain(), f.drain(), f.start(), f.again("the report lists handlers."),
+		f.explain(), f.drain(), f.start(), f.again("the report lists handlers", notTold),
 	}
 }
 
+// storm is the remedy of a runtime that something restarts again and again. What is
+// wrong beside it is mended first: it may be what makes it end, and the finding
+// stays for a while when all is well again.
 func (f *finding) storm() []Step {
 	return []Step{
-		{Phase: Hold, Do: fmt.Sprintf("Don't restart the runtime of %s by hand: each start may lose handlers.", f.on())},
-		{Phase: Look, On: f.first(), Do: "See who restarts it: it crashes, or an installer restarts it in a loop.", Run: []string{"journalctl -u " + f.unit() + " -n 100"}},
-		{Phase: Mend, On: f.on(), Do: "Mend that; stop an installer whose restarts do not end."},
-		f.again("ten minutes later the finding is gone, and all handlers are there."),
+		{Phase: Watch, On: f.first(), Do: fmt.Sprintf("See who restarts %s: it crashes, or an installer restarts it in a loop, which is to be stopped. If the last start was minutes ago, it is over.", f.runtime()),
+			Run: []string{"journalctl -u " + f.unit() + " -n 100"}},
+		f.again("10 minutes after the last start RestartStorm is no finding any more", notTold),
 	}
 }
 
 func (f *finding) nextUnknown() []Step {
 	return []Step{
-		{Phase: Look, On: f.first(), Do: "What is loaded is known; what a restart brings is not. See for yourself before you restart.", Run: []string{"runtimegate explain"}},
+		{Phase: Look, On: f.first(), Do: "What a restart brings is not known. See for yourself before you restart.", Run: []string{"runtimegate explain"}},
 		{Phase: Mend, Do: "Let the reporter see the files that the finding names: reporter.extraHostPaths or reporter.hostRoot of the chart.", Run: []string{"helm upgrade runtimegate charts/runtimegate --reuse-values --set reporter.hostRoot=true"}},
+		f.again(gone, notTold),
 	}
 }
 
 func (f *finding) dumpNotProof() []Step {
-	return []Step{{Phase: Look, On: f.first(), Do: "A dump does not show all: ask the running runtime.", Run: []string{"runtimegate crosscheck --cri"}}}
+	return []Step{
+		{Phase: Look, On: f.first(), Do: "A dump does not show all: ask the running runtime.", Run: []string{"runtimegate crosscheck --cri"}},
+		{Phase: Mend, On: f.first(), Do: "Report what the running runtime has in place of a dump.", Run: []string{"runtimegate report --once --node " + f.first()}},
+		f.again(gone, notTold),
+	}
 }
 
 func (f *finding) rename() []Step {
 	return []Step{
-		{Phase: Mend, On: f.on(), Do: fmt.Sprintf("Give the handler a name of small letters, digits and dashes in %s, if a RuntimeClass is to name it.", f.at())},
-		f.explain(), f.drain(), f.start(), f.again("it is loaded under its new name."),
+		f.mend("Give the handler a name of small letters, digits and dashes, if a RuntimeClass is to name it."),
+		f.explain(), f.drain(), f.start(), f.again("it is loaded under its new name", notTold),
 	}
 }
 
@@ -256,24 +293,32 @@ func (f *finding) tooOld() []Step {
 	return []Step{
 		{Phase: Check, On: f.first(), Do: "Before the runtime is upgraded, see which handlers survive it.", Run: []string{"runtimegate explain --runtime-version OLD,NEW"}},
 		f.drain(),
-		{Phase: Restart, On: f.on(), Do: "Upgrade the runtime, which restarts it."},
-		f.again("the report is without this finding."),
+		joined(Restart, f.on(), joint{nodes: f.on(), topic: "restart", rank: 3, begin: "Upgrade the runtime, which restarts it."}),
+		f.again(gone, notTold),
 	}
 }
 
-// nextStart is the remedy of files with which the node would be lost.
+// nextStart is the remedy of files with which the node would be lost, or is: then
+// the runtime is started with what was mended.
 func (f *finding) nextStart() []Step {
-	steps := []Step{f.hold("after the next start of the runtime no Pod can start there"), f.mend("Until then the runtime goes on with what it has loaded."), f.explain()}
-	if f.Code == config.CodeCRIDisabled && strings.Contains(f.Message, "disabled_plugins") {
-		steps[1] = f.mend("The CRI plugin must not be among disabled_plugins.")
+	mend := f.mendIfNothingElse("Until then the runtime goes on with what it has loaded.")
+	switch {
+	case f.Code == config.CodeCRIDisabled && strings.Contains(f.Message, "disabled_plugins"):
+		mend = f.mend("The CRI plugin must not be among disabled_plugins.")
+	case f.Down:
+		mend = f.mendIfNothingElse("With it the runtime does not come up, or serves no Pods.")
 	}
-	return append(steps, f.again("the finding is gone. If the runtime is down already, start it now."))
+	steps := []Step{f.hold("after the next start of the runtime no Pod can start there"), mend, f.explain()}
+	if f.Down {
+		return append(steps, f.start(), f.again(gone, notTold))
+	}
+	return append(steps, f.again(gone, needless))
 }
 
 func (f *finding) generated() []Step {
 	return []Step{
 		{Phase: Mend, On: f.on(), Do: fmt.Sprintf("Put what was changed in %s into the template beside it, config.toml.tmpl (config-v3.toml.tmpl for containerd 2), that starts with {{ template \"base\" . }}.", f.at())},
-		f.explain(),
+		f.explain(), f.again(gone, notTold),
 	}
 }
 

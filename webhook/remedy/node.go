@@ -3,6 +3,7 @@ package remedy
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/runtimegate/runtimegate/inventory"
 )
@@ -18,32 +19,49 @@ func Absent(s Site) []Step {
 
 // ForSilence returns what to do about nodes of which it is not known what they have
 // loaded.
-func ForSilence(why inventory.Freshness, nodes inventory.Nodes) []Step {
-	s := Site{Nodes: nodes}
+func ForSilence(why inventory.Freshness, s Site) []Step {
 	pods := "kubectl get pods -A -o wide -l app.kubernetes.io/component=reporter --field-selector spec.nodeName=" + s.first()
-	again := Step{Phase: Again, Do: fmt.Sprintf("Look again: there is a report of %s that counts.", s.on()), Run: []string{"kubectl get nruntime " + s.first()}}
+	again := joined(Again, "", joint{nodes: s.on(), topic: "again", begin: fmt.Sprintf("Look again at %s: ", s.on()), between: "; ", says: []string{"there is a report that counts"}, end: "."},
+		"kubectl get nruntime "+s.first())
 	switch why {
 	case inventory.Stale:
-		return []Step{
-			{Phase: Mend, Do: fmt.Sprintf("The report of %s is too old to count: see to the node, then to the reporter on it.", s.on()), Run: []string{"kubectl get node " + s.first(), pods}},
-			again,
-		}
+		return append(s.unready(), Step{Phase: Mend, Do: fmt.Sprintf("The report of %s is too old to count: see to the node, then to the reporter on it.", s.on()), Run: []string{"kubectl get node " + s.first(), pods}}, again)
 	case inventory.Young:
-		return []Step{
-			{Phase: Look, Do: fmt.Sprintf("Wait until the node has settled (--node-settle) and its installers are done: %s.", s.on()), Run: []string{"kubectl get nruntime " + s.first() + " --watch"}},
-		}
+		return []Step{s.young(" Wait for them.")}
 	case inventory.Kubelet:
-		return []Step{
-			{Phase: Mend, Do: fmt.Sprintf("There is no report of %s, only the list of its kubelet: see that the reporter runs there.", s.on()), Run: []string{pods}},
-			again,
-		}
+		return append(s.unready(), Step{Phase: Mend, Do: fmt.Sprintf("There is no report of %s, only the list of its kubelet: see that the reporter runs there.", s.on()), Run: []string{pods}}, again)
 	case inventory.Fresh:
-		return []Step{
-			{Phase: Look, Do: fmt.Sprintf("What is known of %s is not sure for this handler: ask its running runtime.", s.on()), Run: []string{"kubectl get nruntime " + s.first() + " -o yaml"}},
-		}
+		return append(s.unready(), Step{Phase: Look, Do: fmt.Sprintf("What is known of %s is not sure for this handler: ask its running runtime.", s.on()), Run: []string{"kubectl get nruntime " + s.first() + " -o yaml"}})
 	}
-	return []Step{
-		{Phase: Mend, Do: fmt.Sprintf("Nobody has told what is loaded on %s: see that the reporter runs there.", s.on()), Run: []string{pods}},
-		again,
+	return append(s.unready(), Step{Phase: Mend, Do: fmt.Sprintf("Nobody has told what is loaded on %s: see that the reporter runs there.", s.on()), Run: []string{pods}}, again)
+}
+
+// unready is what to see to first on nodes that are not Ready: their runtime may be
+// down, and nobody there to tell.
+func (s *Site) unready() []Step {
+	if s.NotReady == "" {
+		return nil
 	}
+	unit := s.unit()
+	return []Step{joined(Down, s.on(), joint{nodes: s.on(), topic: "down", begin: fmt.Sprintf("See why the node is %s: its runtime may be down, or its kubelet.", s.NotReady)},
+		"systemctl status "+unit+" kubelet", "journalctl -u "+unit+" -n 50")}
+}
+
+// ForUnready returns what to do about nodes that are not Ready though their runtime
+// answers.
+func ForUnready(s Site) []Step {
+	return []Step{{Phase: Look, Do: fmt.Sprintf("The runtime of %s answers, and the node is %s: see why.", s.on(), s.NotReady), Run: []string{"kubectl describe node " + s.first()}}}
+}
+
+// ForYoung returns what to know of nodes that are new, beside what mends them.
+func ForYoung(s Site) []Step { return []Step{s.young("")} }
+
+func (s *Site) young(end string) Step {
+	until := ""
+	if !s.Settled.IsZero() {
+		until = "until " + s.Settled.UTC().Format(time.RFC3339) + " "
+	}
+	return joined(Look, "", joint{nodes: s.on(), topic: "young", begin: fmt.Sprintf(
+		"%s is younger than --node-settle: %sthe webhook takes what it lacks for not known, and lets Pods in with a warning, as installers may still be at work there.", s.on(), until), end: end},
+		"kubectl get nruntime "+s.first()+" --watch")
 }

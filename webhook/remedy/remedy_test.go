@@ -23,7 +23,7 @@ var sites = []struct {
 	}},
 	{"crun on CRI-O", Site{
 		Nodes: inventory.Nodes{Count: 1, Sample: []string{"ocp-1"}}, Handler: "crun",
-		Runtime: v1alpha1.Runtime{Name: "cri-o", Endpoint: "unix:///run/crio/crio.sock"},
+		Runtime: v1alpha1.Runtime{Name: "cri-o", Endpoint: "unix:///run/crio/crio.sock"}, Loaded: true,
 	}},
 }
 
@@ -85,24 +85,126 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// TestNeverRestartsFirst: whatever two findings meet on a node, a runtime is
-// restarted only after files are mended and checked, and never after it was looked
-// at for the last time.
-func TestNeverRestartsFirst(t *testing.T) {
-	for _, a := range codes() {
-		for _, b := range codes() {
-			var plans [][]Step
-			for _, code := range []string{a, b} {
-				plans = append(plans, ForFinding(v1alpha1.Finding{Code: code, Handler: "nvidia"}, sites[0].site))
+// found are findings of all codes, in all wordings that a remedy tells apart.
+func found() (all []v1alpha1.Finding) {
+	for _, code := range codes() {
+		all = append(all, v1alpha1.Finding{Code: code, Handler: "nvidia", Message: "what the report says"})
+	}
+	for _, f := range []v1alpha1.Finding{
+		{Code: v1alpha1.FindingBroken, Message: `handler "nvidia" has no runtime_type: none of its Pods can start; set runtime_type`},
+		{Code: v1alpha1.FindingExpiring, Message: `after the next restart none of its Pods can start: its shim is gone; mend the files`},
+		{Code: config.CodeCRIDisabled, Message: "disabled_plugins has it"},
+		{Code: v1alpha1.FindingHandlerLost, Handler: "kata"},
+		{Code: v1alpha1.FindingExpiring, Handler: "kata"},
+	} {
+		if f.Handler == "" {
+			f.Handler = "nvidia"
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// planOf is the plan for findings that meet on a node, as they are or with the place
+// where they are mended.
+func planOf(loaded, placed bool, meet ...v1alpha1.Finding) []Step {
+	site := sites[0].site
+	site.Loaded = loaded
+	site.Down = slices.ContainsFunc(meet, func(f v1alpha1.Finding) bool { return f.Code == v1alpha1.FindingRuntimeUnreachable })
+	var plans [][]Step
+	for _, f := range meet {
+		if placed {
+			f.File, f.Line = "/etc/containerd/conf.d/99.toml", 3
+		}
+		plans = append(plans, ForFinding(f, site))
+	}
+	return Plan(plans...)
+}
+
+// contradiction says what is wrong with a plan for one node; "" if nothing is.
+func contradiction(plan []Step) string {
+	mendPlaces, phases := map[string]bool{}, map[Phase]int{}
+	said := map[string]bool{}
+	needless := false
+	for i, step := range plan {
+		phases[step.Phase]++
+		place, _, isMend := strings.Cut(strings.TrimPrefix(step.Do, "Mend "), ". ")
+		switch {
+		case step.Do == "" || said[step.Do]:
+			return fmt.Sprintf("step %d is there twice, or empty: %q", i+1, step.Do)
+		case isMend && strings.HasPrefix(step.Do, "Mend /") && mendPlaces[place]:
+			return "mends twice: " + place
+		case i > 0 && plan[i-1].Phase > step.Phase:
+			return fmt.Sprintf("%q comes after %q", step.Do, plan[i-1].Do)
+		}
+		said[step.Do] = true
+		if isMend {
+			mendPlaces[place] = true
+		}
+		needless = needless || strings.Contains(step.Do, "No restart is needed") || strings.Contains(step.Do, "restart is needed only if")
+	}
+	last := plan[len(plan)-1]
+	switch {
+	case phases[Restart] > 1 || phases[Again] > 1 || phases[Hold] > 2 || phases[Drain] > 1:
+		return "does more than once what is done once"
+	case phases[Restart] > 0 && needless:
+		return "restarts, and says that no restart is needed"
+	case len(plan) > 1 && !strings.HasPrefix(last.Do, "Look again"):
+		return "does not look again at last"
+	case phases[Down] > 0 && (plan[0].Phase != Down || phases[Drain] > 0):
+		return "does not see first why the runtime is down, or drains a node without one"
+	}
+	for _, step := range plan {
+		if phases[Down] > 0 && strings.Contains(step.Do, "Restart nothing") || strings.Contains(step.Do, "goes on with what it has loaded") && phases[Down] > 0 {
+			return "speaks of a runtime that is down as if it ran: " + step.Do
+		}
+	}
+	return ""
+}
+
+// TestPlansOfAllFindings: whatever two or three findings meet on a node, there is
+// one list in which no step contradicts another.
+func TestPlansOfAllFindings(t *testing.T) {
+	all := found()
+	check := func(loaded, placed bool, meet ...v1alpha1.Finding) {
+		plan := planOf(loaded, placed, meet...)
+		if wrong := contradiction(plan); wrong != "" {
+			var text strings.Builder
+			for _, f := range meet {
+				fmt.Fprintf(&text, "%s (%s) ", f.Code, f.Message)
 			}
-			restarted := false
-			for _, step := range Plan(plans...) {
-				restarts := strings.Contains(strings.Join(step.Run, " "), "systemctl restart")
-				if restarted && !restarts && step.Phase != Restart && step.Phase != Again {
-					t.Fatalf("%s and %s: %q comes after a restart", a, b, step.Do)
+			for _, s := range plan {
+				fmt.Fprintf(&text, "\n  %s%s", where(s), s.Do)
+			}
+			t.Fatalf("loaded %v, placed %v: %s:\n%s", loaded, placed, wrong, &text)
+		}
+	}
+	for i, a := range all {
+		for j, b := range all[i:] {
+			for _, c := range all[i+j:] {
+				for way := range 4 {
+					if meet := []v1alpha1.Finding{a, b, c}; way == 1 || way == 2 {
+						check(way&1 == 0, way&2 == 0, meet...)
+					} else {
+						slices.Reverse(meet)
+						check(way&1 == 0, way&2 == 0, meet...)
+					}
 				}
-				restarted = restarted || restarts
 			}
+		}
+	}
+}
+
+// TestTheCauseComesBeforeTheStorm: a storm's step is one, and comes after what mends
+// the cause.
+func TestTheCauseComesBeforeTheStorm(t *testing.T) {
+	for _, order := range [][]string{{v1alpha1.FindingRestartStorm, v1alpha1.FindingHandlerLost}, {v1alpha1.FindingHandlerLost, v1alpha1.FindingRestartStorm}} {
+		var got []Phase
+		for _, s := range planOf(false, true, v1alpha1.Finding{Code: order[0], Handler: "nvidia"}, v1alpha1.Finding{Code: order[1], Handler: "nvidia"}) {
+			got = append(got, s.Phase)
+		}
+		if want := []Phase{Look, Mend, Mend, Watch, Check, Restart, Again}; !slices.Equal(got, want) {
+			t.Errorf("%v: phases %v, want %v", order, got, want)
 		}
 	}
 }
@@ -119,7 +221,7 @@ func TestRemediesRestartLast(t *testing.T) {
 		if at == 0 || steps[at-1].Phase < Look {
 			t.Errorf("%s: restarts first", code)
 		}
-		if steps[len(steps)-1].Phase != Again && code != config.CodeHigherDropInVersion {
+		if steps[len(steps)-1].Phase != Again {
 			t.Errorf("%s: does not look again", code)
 		}
 	}

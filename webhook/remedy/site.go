@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/runtimegate/runtimegate/config"
 	"github.com/runtimegate/runtimegate/inventory"
@@ -17,8 +18,19 @@ type Site struct {
 	Runtime v1alpha1.Runtime
 	// Handler is the one asked for; the default handler's name if none is.
 	Handler string
+	// Loaded: the handler is loaded now.
+	Loaded bool
 	// Missing are the programs of the handler that are not there.
 	Missing []v1alpha1.Program
+	// Down: the runtime does not answer. Answered is when it last did; zero if that
+	// is not known.
+	Down     bool
+	Answered time.Time
+	// NotReady is what the kubelet, or whoever misses it, says of a node that is not
+	// Ready; empty if it is.
+	NotReady string
+	// Settled is when a node that is new no longer counts as such; zero for others.
+	Settled time.Time
 }
 
 // first is the node that commands name.
@@ -98,12 +110,15 @@ func (s *Site) installer() installer {
 
 // see is the step that looks at what the running runtime has.
 func (s *Site) see() Step {
+	if s.Down {
+		return Step{}
+	}
 	require := ""
 	if s.Handler != "" {
 		require = " --require " + s.Handler
 	}
-	return Step{Phase: Look, On: s.first(), Do: "See what the running runtime has loaded; its files and \"containerd config dump\" do not tell.",
-		Run: []string{"runtimegate report --once -o yaml", "runtimegate crosscheck --cri" + require}}
+	return joined(Look, s.first(), joint{nodes: s.on(), topic: "loaded", begin: "See what the running runtime has loaded; its files and \"containerd config dump\" do not tell."},
+		"runtimegate report --once -o yaml", "runtimegate crosscheck --cri"+require)
 }
 
 // bring is the step that has the handler's file written again.
@@ -113,38 +128,75 @@ func (s *Site) bring() Step {
 		return Step{Phase: Mend, On: s.on(), Do: fmt.Sprintf("Have the file that defines handler %q written: by what installed it, or by hand.", s.Handler),
 			Run: []string{"runtimegate explain   # which files are read, and what they define"}}
 	}
-	return Step{Phase: Mend, Do: fmt.Sprintf("Bring %s back on %s, so that it writes its file; when its Pod ends it takes the file away. Look for a selector, a taint or an image that keeps it off.", i.name, s.on()),
-		Run: []string{"kubectl get daemonsets,pods -A -o wide | grep " + i.pods}}
+	return joined(Mend, "", joint{nodes: s.on(), topic: i.name, rank: 1,
+		begin: fmt.Sprintf("Bring %s back on %s, so that it writes its file; when its Pod ends it takes the file away. Look for a selector, a taint or an image that keeps it off.", i.name, s.on())},
+		"kubectl get daemonsets,pods -A -o wide | grep "+i.pods)
 }
 
-// next is the step that waits for the files to be right.
+// keep has the handler's installer run, if one is known.
+func (s *Site) keep() Step {
+	i := s.installer()
+	if i.name == "" {
+		return Step{}
+	}
+	return joined(Mend, "", joint{nodes: s.on(), topic: i.name,
+		begin: fmt.Sprintf("See that %s runs on %s: its file is gone when it ends, and a restart would load nothing.", i.name, s.on())},
+		"kubectl get daemonsets,pods -A -o wide | grep "+i.pods)
+}
+
+// next is the step that waits for the files to be right. A reporter whose runtime
+// does not answer tells nothing of them.
 func (s *Site) next() Step {
-	return Step{Phase: Check, Do: fmt.Sprintf("Wait until the next start would load handler %q on %s: the list has it, within a minute.", s.Handler, s.on()),
-		Run: []string{fmt.Sprintf("kubectl get nruntime %s -o jsonpath='{.spec.next.handlers}'", s.first())}}
+	if s.Down {
+		return s.explain()
+	}
+	return joined(Check, "", joint{nodes: s.on(), topic: "next", begin: "Wait until the next start would load ", between: " and ", says: []string{fmt.Sprintf("handler %q", s.Handler)},
+		end: fmt.Sprintf(" on %s: the list has it, within a minute.", s.on())},
+		fmt.Sprintf("kubectl get nruntime %s -o jsonpath='{.spec.next.handlers}'", s.first()))
+}
+
+// explain is the step that checks files before anything starts with them.
+func (s *Site) explain() Step {
+	j := joint{nodes: s.on(), topic: "explain", begin: "Check the files before anything starts with them: what was mended is no finding any more."}
+	if s.Down {
+		j.begin = fmt.Sprintf("Check the files before %s is started anew: what was mended is no finding any more, and it would come up with all its handlers.", s.runtime())
+	}
+	return joined(Check, s.first(), j, "runtimegate explain")
 }
 
 // start is the step that starts the runtime anew.
 func (s *Site) start() Step {
-	return Step{Phase: Restart, On: s.on(), Do: fmt.Sprintf("Only now restart %s, on one node first. Containers keep running.", s.runtime()), Run: s.restart()}
+	if s.Down {
+		return joined(Restart, s.on(), joint{nodes: s.on(), topic: "restart", rank: 2, begin: fmt.Sprintf("Only now start %s anew.", s.runtime())}, s.restart()...)
+	}
+	return joined(Restart, s.on(), joint{nodes: s.on(), topic: "restart", rank: 1, begin: fmt.Sprintf("Only now restart %s, on one node first. Containers keep running.", s.runtime())}, s.restart()...)
 }
 
-// drain is the step that empties a node before.
+// drain is the step that empties a node before. A kubelet ends no Pod whose runtime
+// does not answer.
 func (s *Site) drain() Step {
+	if s.Down {
+		return Step{}
+	}
 	return Step{Phase: Drain, Do: fmt.Sprintf("Drain %s, so that no Pod meets a runtime that is just starting.", s.on()),
 		Run: []string{fmt.Sprintf("kubectl drain %s --ignore-daemonsets --delete-emptydir-data", s.first())}}
 }
 
-// again is the step that looks whether it helped.
-func (s *Site) again(what string) Step {
+// again is the step that looks whether it helped, and says whether a restart was
+// needed.
+func (s *Site) again(what string, n need) Step {
 	shows := "{.spec.handlers[*].name}"
 	if strings.Contains(what, "finding") {
 		shows = "{.spec.findings[*].code}"
 	}
-	return Step{Phase: Again, Do: fmt.Sprintf("Look again at %s: %s", s.on(), what),
-		Run: []string{fmt.Sprintf("kubectl get nruntime %s -o jsonpath='%s'", s.first(), shows)}}
+	return joined(Again, "", joint{nodes: s.on(), topic: "again", begin: fmt.Sprintf("Look again at %s: ", s.on()), between: "; ", says: []string{what}, end: ".", need: n},
+		fmt.Sprintf("kubectl get nruntime %s -o jsonpath='%s'", s.first(), shows))
 }
+
+// gone is what again looks for where files are mended.
+const gone = "the finding is gone"
 
 // loaded is what again looks for, mostly.
 func (s *Site) loaded() Step {
-	return s.again(fmt.Sprintf("handler %q is among those that are loaded.", s.Handler))
+	return s.again(fmt.Sprintf("handler %q is among those that are loaded", s.Handler), notTold)
 }

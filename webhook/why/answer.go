@@ -84,7 +84,11 @@ type Group struct {
 	State     string `json:"state"`
 	// Doubt is why it is not known of these nodes what they have: Silent, Stale or
 	// Young; empty where it is known.
-	Doubt    string        `json:"doubt,omitempty"`
+	Doubt string `json:"doubt,omitempty"`
+	// Down: their runtime does not answer, and what is said of it is what was before.
+	// NotReady: the nodes are not Ready.
+	Down     bool          `json:"down,omitempty"`
+	NotReady bool          `json:"notReady,omitempty"`
 	Written  fleet.Answer  `json:"written"`
 	Next     fleet.Answer  `json:"next"`
 	Loaded   fleet.Answer  `json:"loaded"`
@@ -138,12 +142,18 @@ type Event struct {
 
 // A Node is what is known of a node.
 type Node struct {
-	Runtime        string        `json:"runtime"`
-	Version        string        `json:"version"`
-	Endpoint       string        `json:"endpoint"`
-	StartedAt      *time.Time    `json:"startedAt,omitempty"`
-	Freshness      string        `json:"freshness"`
-	RenewedAt      *time.Time    `json:"renewedAt,omitempty"`
+	Runtime   string     `json:"runtime"`
+	Version   string     `json:"version"`
+	Endpoint  string     `json:"endpoint"`
+	StartedAt *time.Time `json:"startedAt,omitempty"`
+	Freshness string     `json:"freshness"`
+	// ObservedAt is when the runtime last answered.
+	ObservedAt *time.Time `json:"observedAt,omitempty"`
+	RenewedAt  *time.Time `json:"renewedAt,omitempty"`
+	// Down: the runtime does not answer. NotReady says since when and why the node
+	// is not Ready; empty if it is.
+	Down           bool          `json:"down,omitempty"`
+	NotReady       string        `json:"notReady,omitempty"`
 	DefaultHandler string        `json:"defaultHandler"`
 	Handlers       []Handler     `json:"handlers"`
 	Findings       []NodeFinding `json:"findings"`

@@ -1,9 +1,9 @@
 package why
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/runtimegate/runtimegate/inventory"
@@ -89,7 +89,9 @@ func (a *asker) offer(ctx context.Context) {
 		a.mendName(ctx, near)
 		return
 	}
-	if a.elsewhere(ctx) {
+	if a.isOfDaemonSet() {
+		a.keepOff()
+	} else if a.elsewhere(ctx) {
 		return
 	}
 	for _, g := range a.groups {
@@ -128,7 +130,7 @@ func (a *asker) elsewhere(ctx context.Context) bool {
 	ask := &a.chain.Ask
 	switch {
 	case ask.Tainted.Count > 0:
-		a.change(fmt.Sprintf("Tolerate the taint %s, in the Pod or better in scheduling.tolerations of RuntimeClass %q: the handler is on %s.", ask.Taint.ToString(), a.chain.ClassName, ask.Tainted))
+		a.change(fmt.Sprintf("Tolerate the taint %s, %s: the handler is on %s.", ask.Taint.ToString(), a.tolerationsAt(), ask.Tainted))
 	case a.chain.Bound != "" && a.chain.Anew.Has.Count > 0:
 		return a.rebind(ctx)
 	case ask.Elsewhere.Count > 0:
@@ -160,6 +162,11 @@ func (a *asker) mendPartial() {
 // narrow plans a nodeSelector that leaves only nodes with the handler.
 func (a *asker) narrow(c inventory.Coverage) {
 	labels := a.fleet.Labels(a.chain.Ask.Handler)
+	if set := a.daemonSet(); set != "" {
+		a.change(fmt.Sprintf("%s as nodeSelector in the template of DaemonSet %q: its controller does not look at the nodeSelector of RuntimeClass %q, and makes Pods for other nodes, too.", upper(a.only(labels)), set, a.chain.ClassName),
+			fmt.Sprintf("kubectl edit daemonset %s -n %s", set, a.About.Namespace))
+		return
+	}
 	if len(labels) == 0 {
 		a.change(fmt.Sprintf("Label the nodes that have the handler (%s), and set that label as scheduling.nodeSelector of RuntimeClass %q.", c.Has, a.chain.ClassName),
 			fmt.Sprintf("kubectl label node %s handler.runtimegate.io/%s=true", strings.Join(c.Has.Sample, " "), a.chain.Ask.Handler))
@@ -181,7 +188,7 @@ func (a *asker) mendUnknown(ctx context.Context, f *webhook.Finding) {
 		a.plan(remedy.Step{Phase: remedy.Look, Do: "Nodes with the handler are made when Pods ask for them: wait for one, and see that its pool still makes it.", Run: []string{"kubectl get nodes --sort-by=.metadata.creationTimestamp"}})
 	case ask.Candidates() == 0 && a.elsewhere(ctx):
 	case ask.Candidates() == 0 && ask.MaybeTainted.Count > 0:
-		a.change(fmt.Sprintf("Tolerate the taint %s, in the Pod or better in scheduling.tolerations of RuntimeClass %q, if it is to run on %s.", ask.Taint.ToString(), a.chain.ClassName, ask.MaybeTainted))
+		a.change(fmt.Sprintf("Tolerate the taint %s, %s, if it is to run on %s.", ask.Taint.ToString(), a.tolerationsAt(), ask.MaybeTainted))
 	case ask.Candidates() == 0:
 		a.noNode()
 	case ask.Settling.Count > 0 && ask.Unknown() == 0:
@@ -199,23 +206,25 @@ func (a *asker) noNode() {
 	a.change("No node may run it now: correct its nodeSelector or affinity, or label nodes; or wait until its pool grows.", "kubectl get nodes --show-labels")
 }
 
-// mendSilent plans how to get word of nodes that have not told.
+// mendSilent plans how to get word of nodes that have not told, and what mends those
+// that count as unknown though they have.
 func (a *asker) mendSilent() {
 	for _, g := range a.groups {
-		if g.Place == fleet.Candidate && g.Loaded == fleet.NotKnown {
-			a.plans = append(a.plans, silence(g))
+		if g.Place == fleet.Candidate && (g.Loaded == fleet.NotKnown || g.Doubt != "") {
+			a.mendUntold(g)
 		}
 	}
 }
 
-// silence is what to do about nodes of which it is not known what they have.
-func silence(g *fleet.Group) []remedy.Step {
-	for _, f := range g.Findings {
-		if f.Code == v1alpha1.FindingRuntimeUnreachable {
-			return remedy.ForFinding(f, site(g, ""))
-		}
+func (a *asker) mendUntold(g *fleet.Group) {
+	known := a.mendFindings(g)
+	switch s := site(g, a.chain.Ask.Handler); {
+	case g.Down:
+	case known && g.Doubt == inventory.Young:
+		a.plans = append(a.plans, remedy.ForYoung(s))
+	case !known:
+		a.plans = append(a.plans, remedy.ForSilence(g.Doubt, s))
 	}
-	return remedy.ForSilence(g.Doubt, g.Sample())
 }
 
 // mendGroups plans what mends nodes of a state.
@@ -234,7 +243,7 @@ func (a *asker) mendFindings(g *fleet.Group) bool {
 	for _, f := range g.Findings {
 		if f.Severity != v1alpha1.SeverityInfo {
 			any = true
-			a.plans = append(a.plans, remedy.ForFinding(f, site(g, a.chain.Ask.Handler)))
+			a.plans = append(a.plans, remedy.ForFinding(f, site(g, cmp.Or(f.Handler, a.chain.Ask.Handler))))
 		}
 	}
 	return any
@@ -246,19 +255,13 @@ func (a *asker) mendByEvents() {
 		if isJudged(m.Cause) || a.answer.Events[i].Past {
 			continue
 		}
-		s := remedy.Site{Handler: a.chain.Ask.Handler}
-		if m.Handler != "" {
-			s.Handler = m.Handler
-		}
-		node := a.answer.Events[i].Node
-		if node == "" {
-			node = a.chain.Bound
-		}
-		if node != "" {
-			s.Nodes = inventory.Nodes{Count: 1, Sample: []string{node}}
-		}
+		handler := cmp.Or(m.Handler, a.chain.Ask.Handler)
+		s := remedy.Site{Handler: handler}
+		node := cmp.Or(a.answer.Events[i].Node, a.chain.Bound)
 		if n := a.fleet.Node(node); n != nil {
-			s.Runtime = siteRuntime(n)
+			s = site(&fleet.Group{Nodes: []*fleet.Node{n}}, handler)
+		} else if node != "" {
+			s.Nodes = inventory.Nodes{Count: 1, Sample: []string{node}}
 		}
 		a.plans = append(a.plans, byEvent(m, s, a.answer.Events[i].Message))
 	}
@@ -267,45 +270,15 @@ func (a *asker) mendByEvents() {
 func byEvent(m *kubeletevents.Meaning, s remedy.Site, message string) []remedy.Step {
 	switch m.Cause {
 	case kubeletevents.NotLoaded:
-		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingHandlerLost}, s)
+		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingHandlerLost, Handler: s.Handler}, s)
 	case kubeletevents.ShimMissing, kubeletevents.BinaryMissing:
 		s.Missing = []v1alpha1.Program{{Path: m.Program, State: v1alpha1.ProgramNotFound}}
-		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingBroken}, s)
+		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingBroken, Handler: s.Handler}, s)
 	case kubeletevents.RuntimeDown:
 		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingRuntimeUnreachable}, s)
 	}
 	do := upper(m.String()) + ": " + strings.TrimSuffix(message, ".") + "."
 	return []remedy.Step{{Phase: remedy.Look, Do: do}}
-}
-
-// site is what a remedy needs to know of a group.
-func site(g *fleet.Group, handler string) remedy.Site {
-	n := g.Nodes[0]
-	if handler == "" {
-		handler = n.Default()
-	}
-	s := remedy.Site{Nodes: g.Sample(), Handler: handler, Runtime: siteRuntime(n)}
-	if n.Report == nil {
-		return s
-	}
-	at := slices.IndexFunc(n.Report.Spec.Handlers, func(h v1alpha1.Handler) bool { return h.Name == handler })
-	if at < 0 {
-		return s
-	}
-	for _, p := range []*v1alpha1.Program{n.Report.Spec.Handlers[at].Shim, n.Report.Spec.Handlers[at].Binary} {
-		if p != nil && p.Path != "" && (p.State == v1alpha1.ProgramNotFound || p.State == v1alpha1.ProgramNotExecutable) {
-			s.Missing = append(s.Missing, *p)
-		}
-	}
-	return s
-}
-
-func siteRuntime(n *fleet.Node) v1alpha1.Runtime {
-	r := v1alpha1.Runtime{Name: n.Runtime, Version: n.Version}
-	if n.Report != nil {
-		r.Endpoint = n.Report.Spec.Runtime.Endpoint
-	}
-	return r
 }
 
 // upper begins a sentence.

@@ -25,16 +25,29 @@ func AskNode(ctx context.Context, gate *webhook.Gate, nodes *fleet.Fleet, name s
 	}
 	if n.Report != nil {
 		a.Node.Endpoint = n.Report.Spec.Runtime.Endpoint
+		if !n.Report.Spec.ObservedAt.IsZero() {
+			a.Node.ObservedAt = utc(n.Report.Spec.ObservedAt.Time)
+		}
 		a.Node.RenewedAt = utc(n.Report.Spec.RenewedAt.Time)
 		if started := n.Report.Spec.Runtime.StartedAt; started != nil {
 			a.Node.StartedAt = utc(started.Time)
 		}
 	}
+	a.Node.Down, a.Node.NotReady = n.IsDown(), notReady(n)
 	a.Node.Handlers = handlersOf(ctx, gate, n)
 	plans := a.tellFindings(n)
 	a.sumUpNode(n)
-	if n.Freshness != inventory.Fresh {
-		plans = append(plans, remedy.ForSilence(n.Freshness, inventory.Nodes{Count: 1, Sample: []string{name}}))
+	alone := site(&fleet.Group{Nodes: []*fleet.Node{n}}, "")
+	switch {
+	case a.Node.Down:
+	case n.Freshness != inventory.Fresh:
+		plans = append(plans, remedy.ForSilence(n.Freshness, alone))
+	case a.Node.NotReady != "":
+		plans = append(plans, remedy.ForUnready(alone))
+	}
+	lacks := slices.ContainsFunc(a.Node.Handlers, func(h Handler) bool { return h.Loaded != fleet.Yes })
+	if !alone.Settled.IsZero() && n.Freshness == inventory.Fresh && lacks && !a.Node.Down {
+		plans = append(plans, remedy.ForYoung(alone))
 	}
 	a.Steps = remedy.Plan(plans...)
 	return a
@@ -96,12 +109,19 @@ func (a *Answer) sumUpNode(n *fleet.Node) {
 			inventory.Young: "not yet: the node is new", inventory.Silent: "to nobody: it has no report",
 		}[n.Freshness])
 	}
+	switch {
+	case a.Node.Down:
+		a.Outcome, a.Summary = Wrong, downText([]*fleet.Group{{Nodes: []*fleet.Node{n}}})
+		return
+	case a.Node.NotReady != "" && n.Freshness == inventory.Fresh:
+		a.Outcome, a.Summary = Wrong, "the node is "+a.Node.NotReady+"; its runtime answers, and "+a.Summary
+	case a.Node.NotReady != "":
+		a.Summary += "; it is " + a.Node.NotReady
+	}
 	for _, f := range a.Node.Findings {
-		if f.Severity == v1alpha1.SeverityError || f.Severity == v1alpha1.SeverityWarning && a.Outcome != Wrong {
+		if f.Severity != v1alpha1.SeverityInfo { // the gravest is the first
 			a.Outcome, a.Summary = Wrong, f.Message
-		}
-		if f.Severity == v1alpha1.SeverityError {
-			break
+			return
 		}
 	}
 }

@@ -62,6 +62,7 @@ func Ask(ctx context.Context, gate *webhook.Gate, nodes *fleet.Fleet, q Question
 		a.mend(ctx, &a.verdict.Findings[i])
 	}
 	a.sumUp()
+	a.sumUpNodes()
 	if !a.isUp() {
 		if a.answer.Outcome != Wrong || len(a.plans) == 0 {
 			a.mendByEvents()
@@ -115,7 +116,7 @@ func (a *asker) tellGroups() {
 	for _, g := range a.groups {
 		told := Group{
 			Place: string(g.Place), Taint: g.Taint, Runtime: g.Runtime, Freshness: string(g.Freshness), Doubt: string(g.Doubt), State: string(g.State),
-			Written: g.Written, Next: g.Next, Loaded: g.Loaded, Runnable: g.Runnable, Count: g.Count, Findings: newFindings(g.Findings),
+			Down: g.Down, NotReady: g.Unready, Written: g.Written, Next: g.Next, Loaded: g.Loaded, Runnable: g.Runnable, Count: g.Count, Findings: newFindings(g.Findings),
 		}
 		for _, n := range g.Nodes {
 			told.Nodes = append(told.Nodes, n.Name)

@@ -326,7 +326,7 @@ func (f *finding) template() []Step {
 	return []Step{
 		f.hold("the next start of k3s or RKE2 makes containerd's file of the template alone"),
 		f.mend("Begin it with {{ template \"base\" . }}, and leave in it only what is to be added."),
-		f.explain(),
+		f.explain(), f.again(gone, notTold),
 	}
 }
 

@@ -87,7 +87,7 @@ var sarifRules = []sarifRule{
 	{string(webhook.Missing), sarifText{"No node that the Pod may land on has loaded the handler."}},
 	{string(webhook.Partial), sarifText{"Some nodes that the Pod may land on lack the handler."}},
 	{string(webhook.Unknown), sarifText{"It is not known whether a node that the Pod may land on has what it needs."}},
-	{string(webhook.Broken), sarifText{"Every node that has the handler lacks the shim or OCI runtime behind it."}},
+	{string(webhook.Broken), sarifText{"On every node that has the handler no Pod of it can start: its shim or OCI runtime is missing, or it has no runtime_type."}},
 	{string(webhook.Expiring), sarifText{"The next restart of a node's runtime takes the handler away."}},
 	{string(webhook.Forbidden), sarifText{"A RuntimePolicy does not allow the handler in this namespace."}},
 	{string(webhook.Oversized), sarifText{"With the overhead of its RuntimeClass the Pod fits no node that has the handler."}},

@@ -168,7 +168,8 @@ func (l *live) report(name string) *config.HandlerReport {
 }
 
 // origin is the last place that gives the runtime the handler; of one that no
-// place gives any more, the last place that is read and defines it.
+// place gives any more, the last place that is read and defines it, but none if the
+// runtime has it built in.
 func origin(h *config.HandlerReport) config.Place {
 	var at config.Place
 	gives := false
@@ -178,6 +179,9 @@ func origin(h *config.HandlerReport) config.Place {
 			continue
 		}
 		at, gives = config.Place{File: o.File, Line: o.Line}, gives || now
+	}
+	if !gives && (h.Fate == config.Loaded || h.Fate == config.Merged) {
+		return config.Place{}
 	}
 	return at
 }

@@ -309,3 +309,29 @@ func TestFromStatusBounds(t *testing.T) {
 		t.Errorf("no handler: error %v", err)
 	}
 }
+
+func TestOrigin(t *testing.T) {
+	at := func(fates ...config.Fate) (origins []config.Origin) {
+		for i, fate := range fates {
+			origins = append(origins, config.Origin{File: "f", Line: i + 1, Fate: fate})
+		}
+		return origins
+	}
+	for name, tt := range map[string]struct {
+		fate    config.Fate
+		origins []config.Origin
+		line    int // 0: none
+	}{
+		"the last that gives it":                   {config.Merged, at(config.Merged, config.Merged, config.Ignored), 2},
+		"one that gives it, before one overridden": {config.Loaded, at(config.Loaded, config.Overridden), 1},
+		"lost: where it was":                       {config.Lost, at(config.Overridden, config.Lost, config.Ignored), 2},
+		"built in, all places overridden":          {config.Loaded, at(config.Overridden, config.Overridden), 0},
+		"built in, nowhere defined":                {config.Loaded, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := origin(&config.HandlerReport{Fate: tt.fate, Origins: tt.origins}); got.Line != tt.line {
+				t.Errorf("got line %d, want %d", got.Line, tt.line)
+			}
+		})
+	}
+}

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -23,8 +25,8 @@ var sources = []struct {
 	path string
 	read func(ctx context.Context, client *http.Client, address string) (int64, error)
 }{
-	{"/api/v1/nodes", watchList},
-	{"/apis/runtimegate.io/v1alpha1/noderuntimes", pages},
+	{"/api/v1/nodes", nodePages},
+	{"/apis/runtimegate.io/v1alpha1/noderuntimes", reportPages},
 }
 
 // floor tells how soon a client that looks at nothing has what serve reads at its
@@ -40,7 +42,7 @@ func (c *cluster) floor(kubeconfig string) error {
 		return err
 	}
 	for _, from := range sources {
-		// Until it has read all that is in etcd, an API server refuses or is slow.
+		// Until it has read all that is in etcd, an API server is slow.
 		err := harness.Poll(interrupted, "the API server to serve "+from.path, 10*time.Minute, func(ctx context.Context) error {
 			_, err := from.read(ctx, client, config.Host+from.path)
 			return err
@@ -78,7 +80,72 @@ func (c *cluster) floor(kubeconfig string) error {
 	return nil
 }
 
-func get(ctx context.Context, client *http.Client, address, accept string) (io.ReadCloser, error) {
+// reportPages reads a list of custom resources as JSON.
+func reportPages(ctx context.Context, client *http.Client, address string) (int64, error) {
+	return pages(ctx, client, address, "application/json", func(page []byte) (string, error) {
+		// Its metadata come last.
+		var metadata metav1.ListMeta
+		last := page[bytes.LastIndex(page, []byte(`"metadata":`))+len(`"metadata":`):]
+		err := json.Unmarshal(bytes.TrimSuffix(bytes.TrimSpace(last), []byte("}")), &metadata)
+		return metadata.Continue, err
+	})
+}
+
+// nodePages reads a list of Nodes as Protobuf.
+func nodePages(ctx context.Context, client *http.Client, address string) (int64, error) {
+	return pages(ctx, client, address, runtime.ContentTypeProtobuf, func(page []byte) (string, error) {
+		// A runtime.Unknown has the list in field 2, that has its metadata in field 1,
+		// and those the token in field 3.
+		message := bytes.TrimPrefix(page, []byte("k8s\x00"))
+		for _, number := range []protowire.Number{2, 1, 3} {
+			var err error
+			if message, err = field(message, number); err != nil {
+				return "", err
+			}
+		}
+		return string(message), nil
+	})
+}
+
+// field returns the first field of a message that has that number, or nothing.
+func field(message []byte, number protowire.Number) ([]byte, error) {
+	for len(message) > 0 {
+		is, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		message = message[n:]
+		if is == number && kind == protowire.BytesType {
+			value, n := protowire.ConsumeBytes(message)
+			return value, protowire.ParseError(min(n, 0))
+		}
+		if n = protowire.ConsumeFieldValue(is, kind, message); n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		message = message[n:]
+	}
+	return nil, nil
+}
+
+// pages reads a list to its end, and returns how many bytes that are. next finds the
+// token of the next page.
+func pages(ctx context.Context, client *http.Client, address, accept string, next func(page []byte) (string, error)) (size int64, err error) {
+	for token := ""; ; {
+		page, err := get(ctx, client, address+"?limit=500&continue="+url.QueryEscape(token), accept)
+		if err != nil {
+			return size, err
+		}
+		size += int64(len(page))
+		if token, err = next(page); err != nil {
+			return size, fmt.Errorf("metadata of a page of %s: %w", address, err)
+		}
+		if token == "" {
+			return size, nil
+		}
+	}
+}
+
+func get(ctx context.Context, client *http.Client, address, accept string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -88,58 +155,9 @@ func get(ctx context.Context, client *http.Client, address, accept string) (io.R
 	if err != nil {
 		return nil, err
 	}
+	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		response.Body.Close()
 		return nil, fmt.Errorf("GET %s: %s", address, response.Status)
 	}
-	return response.Body, nil
-}
-
-// pages reads a list of custom resources, and returns how many bytes that are.
-func pages(ctx context.Context, client *http.Client, address string) (size int64, err error) {
-	for next := ""; ; {
-		body, err := get(ctx, client, address+"?limit=500&continue="+url.QueryEscape(next), "application/json")
-		if err != nil {
-			return size, err
-		}
-		page, err := io.ReadAll(body)
-		body.Close()
-		if err != nil {
-			return size, err
-		}
-		size += int64(len(page))
-		// Its metadata come last.
-		var metadata metav1.ListMeta
-		last := page[bytes.LastIndex(page, []byte(`"metadata":`))+len(`"metadata":`):]
-		if err := json.Unmarshal(bytes.TrimSuffix(bytes.TrimSpace(last), []byte("}")), &metadata); err != nil {
-			return size, fmt.Errorf("metadata of a page of %s: %w", address, err)
-		}
-		if next = metadata.Continue; next == "" {
-			return size, nil
-		}
-	}
-}
-
-// watchList reads a watch, as Protobuf, to the bookmark that ends what there is, and
-// returns how many bytes that are.
-func watchList(ctx context.Context, client *http.Client, address string) (size int64, err error) {
-	body, err := get(ctx, client, address+"?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan", "application/vnd.kubernetes.protobuf;stream=watch")
-	if err != nil {
-		return 0, err
-	}
-	defer body.Close()
-	const end = "k8s.io/initial-events-end"
-	buffer, kept := make([]byte, 1<<17), 0
-	for {
-		n, err := body.Read(buffer[kept:])
-		size += int64(n)
-		seen := buffer[:kept+n]
-		if bytes.Contains(seen, []byte(end)) {
-			return size, nil
-		}
-		if err != nil {
-			return size, err
-		}
-		kept = copy(buffer, seen[max(0, len(seen)-len(end)):])
-	}
+	return io.ReadAll(response.Body)
 }

@@ -141,9 +141,10 @@ func newReportStream(body io.ReadCloser, codecs serializer.CodecFactory) *report
 func (s *reportStream) Decode() (watch.EventType, runtime.Object, error) {
 	raw, err := s.events.ReadValue()
 	if err != nil {
-		// The watch compares with io.EOF and the like, which jsontext wraps.
-		if cause := errors.Unwrap(err); cause != nil {
-			err = cause
+		// The watch compares with this one, which jsontext wraps, what a connection
+		// that breaks gives even twice.
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = io.ErrUnexpectedEOF
 		}
 		return "", nil, err
 	}

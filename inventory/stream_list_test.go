@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -110,31 +111,49 @@ func TestListTellsWhatTheAPIServerSays(t *testing.T) {
 	}
 }
 
-// TestWatchIsTriedAgain: a connection that breaks as a watch starts does not have all
-// listed anew.
-func TestWatchIsTriedAgain(t *testing.T) {
-	var lists, watches atomic.Int32
-	watched := make(chan struct{})
-	_, told := startInformer(t, func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case !r.URL.Query().Has("watch"):
-			lists.Add(1)
-			answerList(w, "", "a")
-		case watches.Add(1) < 3:
-			panic(http.ErrAbortHandler)
-		default:
-			w.WriteHeader(http.StatusOK)
+// TestWatchGoesOn: a connection that breaks as a watch starts, or in the midst of an
+// event, does not have all listed anew.
+func TestWatchGoesOn(t *testing.T) {
+	for name, broken := range map[string]func(w http.ResponseWriter){
+		"as it starts": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+		"in an event": func(w http.ResponseWriter) {
+			fmt.Fprint(w, reportLine[:200])
 			w.(http.Flusher).Flush()
-			close(watched)
-			<-r.Context().Done()
-		}
-	})
-	select {
-	case <-watched:
-	case err := <-told:
-		t.Fatal(err)
-	}
-	if lists.Load() != 1 {
-		t.Errorf("listed %d times", lists.Load())
+			panic(http.ErrAbortHandler)
+		},
+		"behind an event": func(w http.ResponseWriter) {
+			fmt.Fprintln(w, reportLine)
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var lists, watches atomic.Int32
+			watched := make(chan struct{})
+			_, told := startInformer(t, func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case !r.URL.Query().Has("watch"):
+					lists.Add(1)
+					answerList(w, "", "a")
+				case watches.Add(1) == 1:
+					time.Sleep(time.Second) // what ends sooner is taken for a fault
+					broken(w)
+				default:
+					w.WriteHeader(http.StatusOK)
+					w.(http.Flusher).Flush()
+					close(watched)
+					<-r.Context().Done()
+				}
+			})
+			select {
+			case <-watched:
+			case err := <-told:
+				t.Fatal(err)
+			}
+			if lists.Load() != 1 {
+				t.Errorf("listed %d times", lists.Load())
+			}
+		})
 	}
 }

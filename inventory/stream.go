@@ -75,12 +75,9 @@ func (s *reportSource) list(ctx context.Context, options metav1.ListOptions) (ru
 		options.ResourceVersion, options.ResourceVersionMatch = "", ""
 	}
 	result := s.client.Get().Resource("noderuntimes").VersionedParams(&options, s.parameters).Do(ctx)
-	if err := result.Error(); err != nil { // Raw has not what the API server says of it
-		return nil, err
-	}
 	body, err := result.Raw()
 	if err != nil {
-		return nil, err
+		return nil, result.Error() // which has what the API server says of it
 	}
 	list := &v1alpha1.NodeRuntimeList{}
 	if jsonv2.Unmarshal(body, list, jsontext.AllowDuplicateNames(true)) != nil || list.TypeMeta != typeOf("NodeRuntimeList") {

@@ -136,14 +136,15 @@ func (f *finding) notImported() []Step {
 	return rewrite("Move the file to where the runtime reads it, or extend imports in the main file.")(f)
 }
 
-// lasting adds to the steps of a finding how what they change lasts, where the file
-// that they name is written anew at every start.
+// lasting adds to the steps of a finding where to change the file that they name, if it
+// is written anew at every start.
 func (f *finding) lasting(steps []Step) []Step {
 	names := func(s Step) bool { return s.Phase == Mend && strings.Contains(s.Do, f.at()) }
 	if f.Code == config.CodeGeneratedFile || !config.IsGenerated(f.File) || !slices.ContainsFunc(steps, names) {
 		return steps
 	}
-	return append(steps, f.generated()[0])
+	return append(steps, Step{Phase: Mend, On: f.on(), Do: fmt.Sprintf(
+		"What is to be changed in %s, change in the template beside it, config.toml.tmpl (config-v3.toml.tmpl for containerd 2), that starts with {{ template \"base\" . }}: k3s and RKE2 write the file anew at every start.", f.File)})
 }
 
 // hold is the step that keeps the runtime running as it is.

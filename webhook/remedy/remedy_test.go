@@ -274,7 +274,7 @@ func TestAdviceFitsTheNode(t *testing.T) {
 		},
 		"a path is corrected in the template": {
 			found: v1alpha1.Finding{Code: v1alpha1.FindingBroken, Handler: "gvisor", File: generated, Line: 4},
-			site:  Site{Missing: shim}, says: "into the template beside it",
+			site:  Site{Missing: shim}, says: "in the template beside it",
 		},
 		"a program is installed in no template": {
 			found: v1alpha1.Finding{Code: v1alpha1.FindingBroken, Handler: "gvisor", File: generated, Line: 4},

@@ -88,6 +88,11 @@ func manifestFiles(path string, recursive bool) ([]string, error) {
 		default:
 			switch filepath.Ext(file) {
 			case ".yaml", ".yml", ".json":
+				// To read a pipe might never end.
+				if info, err := os.Stat(file); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+					fault = cmp.Or(fault, fmt.Errorf("-f %s: neither a file nor a folder", file))
+					return nil
+				}
 				files = append(files, file)
 			}
 		}

@@ -259,10 +259,15 @@ func (f *finder) tableFor(name string) string {
 	return tableText([]string{"plugins", runtimeCRI, "containerd", "runtimes", name})
 }
 
+// IsGenerated tells whether k3s or RKE2 write a file anew at every start.
+func IsGenerated(file string) bool {
+	return strings.Contains(file, "/rancher/") && path.Base(file) == "config.toml"
+}
+
 // generated reports files that something writes anew at every start.
 func (f *finder) generated() {
 	for _, file := range f.files {
-		if strings.Contains(file.Path, "/rancher/") && path.Base(file.Path) == "config.toml" {
+		if IsGenerated(file.Path) {
 			f.add(CodeGeneratedFile, Info, Place{file.Path, 1}, "", "put changes into config.toml.tmpl (config-v3.toml.tmpl for containerd 2) beside it",
 				"k3s and RKE2 write this file anew at every start: what was changed in it by hand is gone then")
 			f.template(file)

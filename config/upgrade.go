@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -220,5 +219,5 @@ func oneLineOf(err error) string { return strings.Join(strings.Fields(err.Error(
 
 // Generated tells whether something writes the file anew at every start.
 func (f *UpgradedFile) Generated() bool {
-	return strings.Contains(f.Path, "/rancher/") && path.Base(f.Path) == "config.toml"
+	return IsGenerated(f.Path)
 }

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -94,14 +95,16 @@ type reportSource struct {
 
 // list returns a page, with no more of the objects than is kept.
 func (s *reportSource) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	body, err := s.client.Get().Resource("noderuntimes").VersionedParams(&options, s.parameters).Do(ctx).Raw()
+	result := s.client.Get().Resource("noderuntimes").VersionedParams(&options, s.parameters).Do(ctx)
+	body, err := result.Raw()
 	if err != nil {
-		return nil, err
+		return nil, result.Error() // which has what the API server says of it
 	}
 	list := &v1alpha1.NodeRuntimeList{}
-	if err := jsonv2.Unmarshal(body, list, jsontext.AllowDuplicateNames(true)); err != nil {
-		if list, err = s.anyList(body); err != nil {
-			return nil, err
+	if jsonv2.Unmarshal(body, list, jsontext.AllowDuplicateNames(true)) != nil || list.TypeMeta != typeOf("NodeRuntimeList") {
+		list = &v1alpha1.NodeRuntimeList{}
+		if err := result.Into(list); err != nil {
+			return nil, fmt.Errorf("decode the list of NodeRuntimes: %w", err)
 		}
 	}
 	for i := range list.Items {
@@ -110,24 +113,31 @@ func (s *reportSource) list(ctx context.Context, options metav1.ListOptions) (ru
 	return list, nil
 }
 
-// anyList decodes a list as client-go does.
-func (s *reportSource) anyList(body []byte) (*v1alpha1.NodeRuntimeList, error) {
-	list := &v1alpha1.NodeRuntimeList{}
-	_, _, err := s.codecs.UniversalDeserializer().Decode(body, nil, list)
-	if err != nil {
-		return nil, fmt.Errorf("decode the list of NodeRuntimes: %w", err)
-	}
-	return list, nil
-}
-
 func (s *reportSource) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch, options.AllowWatchBookmarks = true, true
-	body, err := s.client.Get().Resource("noderuntimes").VersionedParams(&options, s.parameters).Stream(ctx)
+	body, err := s.open(ctx, &options)
 	if err != nil {
 		return nil, err
 	}
 	failed := apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding")
 	return watch.NewStreamWatcher(newReportStream(body, s.codecs), failed), nil
+}
+
+// open starts a watch. As client-go's own, it tries again for a while where the
+// connection breaks, as to an API server that restarts: after an error all would be
+// listed anew.
+func (s *reportSource) open(ctx context.Context, options *metav1.ListOptions) (io.ReadCloser, error) {
+	for again := 10; ; again-- {
+		body, err := s.client.Get().Resource("noderuntimes").VersionedParams(options, s.parameters).Stream(ctx)
+		if err == nil || again == 0 || !utilnet.IsProbableEOF(err) && !utilnet.IsTimeout(err) {
+			return body, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // A reportStream reads the events of a watch of NodeRuntimes.
@@ -149,9 +159,10 @@ func newReportStream(body io.ReadCloser, codecs serializer.CodecFactory) *report
 func (s *reportStream) Decode() (watch.EventType, runtime.Object, error) {
 	raw, err := s.events.ReadValue()
 	if err != nil {
-		// The watch compares with io.EOF and the like, which jsontext wraps.
-		if cause := errors.Unwrap(err); cause != nil {
-			err = cause
+		// The watch compares with this one, which jsontext wraps, what a connection
+		// that breaks gives even twice.
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = io.ErrUnexpectedEOF
 		}
 		return "", nil, err
 	}
@@ -182,11 +193,15 @@ func plainReport(raw []byte) (watch.EventType, *v1alpha1.NodeRuntime) {
 	if err := jsonv2.Unmarshal(raw, &event, jsontext.AllowDuplicateNames(true)); err != nil || event.Object == nil || !isEvent(event.Type) {
 		return "", nil
 	}
-	if event.Object.TypeMeta != (metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeRuntime"}) {
+	if event.Object.TypeMeta != typeOf("NodeRuntime") {
 		return "", nil
 	}
 	event.Object.TypeMeta = metav1.TypeMeta{} // as of a typed client
 	return event.Type, event.Object
+}
+
+func typeOf(name string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: name}
 }
 
 func isEvent(kind watch.EventType) bool {

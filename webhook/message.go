@@ -142,6 +142,9 @@ func faultText(all inventory.Faults) string {
 	if len(texts) == 1 {
 		return texts[0]
 	}
+	if all&inventory.NotLoaded != 0 {
+		return "it is not loaded, or programs or runtime_type are missing"
+	}
 	return "programs or runtime_type missing"
 }
 

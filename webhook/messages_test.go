@@ -99,6 +99,7 @@ func situations(t *testing.T, handler, class, policyName string, node func(int) 
 		{"Broken: no OCI runtime", pod(inventory.Coverage{Has: few(1, 6), Broken: few(1, 6), Faults: inventory.BinaryMissing})},
 		{"Broken: no right to run it", pod(inventory.Coverage{Has: few(1, 6), Broken: few(1, 6), Faults: inventory.BinaryNotExecutable})},
 		{"Broken: the default handler", byDefault(inventory.Coverage{Has: few(1, 2), Broken: few(1, 2), Faults: inventory.ShimMissing, Standards: []string{handler}})},
+		{"Broken: default handlers, of several kinds", byDefault(inventory.Coverage{Has: few(1, 6), Broken: few(1, 6), Faults: inventory.NotLoaded | inventory.BinaryMissing, Standards: []string{"crun", handler}})},
 		{"Broken: the default handler is not there", byDefault(inventory.Coverage{Has: few(1, 2), Broken: few(1, 2), Faults: inventory.NotLoaded, Standards: []string{handler}})},
 		{"Expiring", pod(inventory.Coverage{Has: few(1, 6), Expiring: few(1, 6)})},
 		{"Expiring: its files break it", pod(inventory.Coverage{Has: few(1, 6), Expiring: few(1, 6), Breaking: few(1, 6)})},

@@ -2,6 +2,7 @@ package remedy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ func ForFinding(found v1alpha1.Finding, site Site) []Step {
 	site.Down = site.Down || found.Code == v1alpha1.FindingRuntimeUnreachable
 	f := &finding{&site, found}
 	if steps, ok := byCode[found.Code]; ok {
-		return steps(f)
+		return f.lasting(steps(f))
 	}
 	return []Step{f.mend("Do what the finding says."), f.explain(), f.again(gone, notTold)}
 }
@@ -73,7 +74,7 @@ var byCode = map[string]func(*finding) []Step{
 	config.CodeBinaryNotFound:      (*finding).program,
 	config.CodeBinaryNotExecutable: (*finding).program,
 
-	config.CodeNotImported:          rewrite("Move the file to where the runtime reads it, or extend imports in the main file."),
+	config.CodeNotImported:          (*finding).notImported,
 	config.CodeImportMatchesNothing: rewrite("Rename the files so that the pattern matches them, or change the pattern."),
 	config.CodeOverridden:           rewrite("Let one file define it: a later one takes it away."),
 	config.CodeSectionReplaced:      rewrite("Repeat the whole section in the file that replaces it, or move all of it into one file: containerd 1.x does not merge."),
@@ -125,6 +126,25 @@ func rewriting(what string, loaded need) func(*finding) []Step {
 		}
 		return append(steps, f.drain(), f.start(), f.loaded())
 	}
+}
+
+// notImported is the remedy of a file that nothing reads. CRI-O has no imports.
+func (f *finding) notImported() []Step {
+	if f.Runtime.Name == config.CRIO {
+		return rewrite("Move the file to where the runtime reads it.")(f)
+	}
+	return rewrite("Move the file to where the runtime reads it, or extend imports in the main file.")(f)
+}
+
+// lasting adds to the steps of a finding where to change the file that they name, if it
+// is written anew at every start.
+func (f *finding) lasting(steps []Step) []Step {
+	names := func(s Step) bool { return s.Phase == Mend && strings.Contains(s.Do, f.at()) }
+	if f.Code == config.CodeGeneratedFile || !config.IsGenerated(f.File) || !slices.ContainsFunc(steps, names) {
+		return steps
+	}
+	return append(steps, Step{Phase: Mend, On: f.on(), Do: fmt.Sprintf(
+		"What is to be changed in %s, change in the template beside it, config.toml.tmpl (config-v3.toml.tmpl for containerd 2), that starts with {{ template \"base\" . }}: k3s and RKE2 write the file anew at every start.", f.File)})
 }
 
 // hold is the step that keeps the runtime running as it is.
@@ -210,7 +230,11 @@ func (f *finding) defaultBroken() []Step {
 	if install := f.Site.install(f.at()); len(install) > 0 {
 		steps = append(steps, install...)
 	} else {
-		steps = append(steps, Step{Phase: Mend, On: f.on(), Do: fmt.Sprintf("Mend the default handler, or set default_runtime_name (CRI-O: default_runtime) to one that is loaded, such as runc: %s.", f.Message)})
+		another := "one that is loaded, such as runc"
+		if f.Finding.Handler == "runc" {
+			another = "another that is loaded"
+		}
+		steps = append(steps, Step{Phase: Mend, On: f.on(), Do: fmt.Sprintf("Mend the default handler, or set default_runtime_name (CRI-O: default_runtime) to %s: %s.", another, f.Message)})
 	}
 	again := f.again(gone, notTold)
 	again.joint.end = ". Then let Pods in."

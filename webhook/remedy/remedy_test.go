@@ -254,3 +254,41 @@ func TestRestartCommand(t *testing.T) {
 		}
 	}
 }
+
+// TestAdviceFitsTheNode: what is to be done can be done there, and lasts.
+func TestAdviceFitsTheNode(t *testing.T) {
+	const generated = "/var/lib/rancher/rke2/agent/etc/containerd/config.toml"
+	shim := []v1alpha1.Program{{Path: "/usr/bin/shim", State: v1alpha1.ProgramNotFound}}
+	for name, tt := range map[string]struct {
+		found      v1alpha1.Finding
+		site       Site
+		says, lies string
+	}{
+		"the default handler that is broken is no other one": {
+			found: v1alpha1.Finding{Code: v1alpha1.FindingDefaultBroken, Handler: "runc", Message: "no runtime_type"},
+			site:  sites[0].site, says: "to another that is loaded", lies: "such as runc",
+		},
+		"CRI-O has no imports": {
+			found: v1alpha1.Finding{Code: config.CodeNotImported, Handler: "crun", File: "/etc/crio/conf.d/99.conf"},
+			site:  sites[1].site, says: "Move the file", lies: "imports",
+		},
+		"a path is corrected in the template": {
+			found: v1alpha1.Finding{Code: v1alpha1.FindingBroken, Handler: "gvisor", File: generated, Line: 4},
+			site:  Site{Missing: shim}, says: "in the template beside it",
+		},
+		"a program is installed in no template": {
+			found: v1alpha1.Finding{Code: v1alpha1.FindingBroken, Handler: "gvisor", File: generated, Line: 4},
+			site:  Site{Missing: []v1alpha1.Program{{Path: "/usr/bin/shim", State: v1alpha1.ProgramNotExecutable}}}, says: "Make /usr/bin/shim executable", lies: "template",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var all strings.Builder
+			for _, step := range Plan(ForFinding(tt.found, tt.site)) {
+				fmt.Fprintln(&all, step.Do)
+			}
+			if got := all.String(); !strings.Contains(got, tt.says) || tt.lies != "" && strings.Contains(got, tt.lies) {
+				t.Errorf("want %q, not %q, in:\n%s", tt.says, tt.lies, got)
+			}
+		})
+	}
+}

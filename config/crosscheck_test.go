@@ -55,6 +55,7 @@ func TestNearest(t *testing.T) {
 		"nvidiacdi":                    "nvidia-cdi",
 		"kata":                         "kata-clh",
 		"kata-fc":                      "",
+		strings.Repeat("\xff", 128):    "", // three bytes each in small letters
 		"qemu":                         "kata-qemu",
 		"rnsc":                         "runsc",
 		"crun":                         "",

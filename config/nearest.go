@@ -29,20 +29,24 @@ func nearness(a, b string) (int, bool) {
 	if a == b || a == "" || b == "" || len(a) > maxNearestLen || len(b) > maxNearestLen {
 		return 0, false
 	}
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	cost := editDistance(a, b)
-	short, long := a, b
+	short, long := strings.ToLower(a), strings.ToLower(b)
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	switch {
-	case runtimes[a] && runtimes[b]:
+	if len(long) > maxNearestLen { // what is no UTF-8 grows
 		return 0, false
-	case cost <= 1 && len(short) >= 3, cost == 2 && len(short) >= 5:
-		return cost, true
-	case strings.HasPrefix(long, short+"-"), strings.HasSuffix(long, "-"+short):
+	}
+	if runtimes[short] && runtimes[long] {
+		return 0, false
+	}
+	if len(long)-len(short) <= 2 {
+		if cost := editDistance(short, long); cost <= 1 && len(short) >= 3 || cost == 2 && len(short) >= 5 {
+			return cost, true
+		}
+	}
+	if strings.HasPrefix(long, short+"-") || strings.HasSuffix(long, "-"+short) {
 		// After the typing errors, the shorter the addition the nearer.
-		return maxNearestLen + cost, true
+		return maxNearestLen + len(long) - len(short), true
 	}
 	return 0, false
 }
@@ -50,8 +54,8 @@ func nearness(a, b string) (int, bool) {
 // editDistance counts insertions, deletions, replacements and swaps of
 // neighbours (optimal string alignment).
 func editDistance(a, b string) int {
-	older, old := make([]int, len(b)+1), make([]int, len(b)+1)
-	current := make([]int, len(b)+1)
+	var rows [3][maxNearestLen + 1]int
+	older, old, current := rows[0][:len(b)+1], rows[1][:len(b)+1], rows[2][:len(b)+1]
 	for j := range old {
 		old[j] = j
 	}

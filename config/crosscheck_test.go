@@ -44,7 +44,7 @@ func TestCrosscheck(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	loaded := []string{"kata-clh", "kata-qemu", "nvidia", "nvidia-cdi", "runc", "runsc"}
+	loaded := []string{"kata-clh", "kata-qemu", "nvidia", "nvidia-cdi", "runc", "runsc", strings.Repeat("\xff", 127) + "a"}
 	for name, want := range map[string]string{
 		"nvidia":                       "nvidia-cdi", // asked about a name that is there: the next best
 		"nvidia-typo":                  "nvidia",

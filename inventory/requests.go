@@ -56,8 +56,14 @@ func onlyRequests(pod *corev1.Pod) corev1.ResourceList {
 	if len(pod.Spec.Containers) != 1 || len(pod.Spec.InitContainers) > 0 || pod.Spec.Resources != nil || len(pod.Spec.Overhead) > 0 {
 		return nil
 	}
-	return pod.Spec.Containers[0].Resources.Requests
+	own := &pod.Spec.Containers[0].Resources
+	if len(own.Requests)+len(own.Limits) == 0 {
+		return noRequests
+	}
+	return own.Requests
 }
+
+var noRequests = corev1.ResourceList{}
 
 // room returns tooSmall if the requests do not fit a node with nothing on it,
 // and notListed if a DeviceClass may make up for what it lacks.

@@ -37,14 +37,15 @@ func benchNode(i int) *corev1.Node {
 // handler, from the decoded Pod on and as a whole review, in ratio to which the
 // floor is the decoding of the Pod alone.
 func BenchmarkVerdict(b *testing.B) {
-	handlers := map[string]string{"allow": "runc", "warn": "nvidia", "deny": "nvidia-typo"}
+	classes := map[string]*nodev1.RuntimeClass{}
+	for name, handler := range map[string]string{"allow": "runc", "warn": "nvidia", "deny": "nvidia-typo"} {
+		classes[name] = &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Handler: handler}
+	}
+	find := func(_ context.Context, name string) (*nodev1.RuntimeClass, error) { return classes[name], nil }
 	for _, size := range []int{100, 5000, 100000} {
 		index := inventory.NewIndex(inventory.DefaultOptions)
 		for i := range size {
 			index.SetNode(benchNode(i))
-		}
-		find := func(_ context.Context, name string) (*nodev1.RuntimeClass, error) {
-			return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Handler: handlers[name]}, nil
 		}
 		gate := &Gate{Index: index, Class: find, LiveClass: find, Rules: noRules, MaxAction: Deny, Now: func() time.Time { return reportNow }}
 		reviewer := &PodReviewer{Gate: gate, Decided: undecided}

@@ -6,13 +6,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"testing"
 
-	"github.com/runtimegate/runtimegate/e2e/build"
 	"github.com/runtimegate/runtimegate/e2e/harness"
 )
 
@@ -25,30 +21,14 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	var stop context.CancelFunc
-	interrupted, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if bin, err = build.All(interrupted, os.Stdout); err != nil {
-		return 1, err
-	}
-	if root, err = build.Root(); err != nil {
-		return 1, err
-	}
-	code = m.Run()
-	if len(skipped) > 0 {
-		fmt.Printf("e2e: %d SKIPPED: %s\n", len(skipped), strings.Join(skipped, "; "))
-	}
-	return code, nil
+	harness.Main(func(ctx context.Context, programs, repository string) int {
+		interrupted, bin, root = ctx, programs, repository
+		code := m.Run()
+		if len(skipped) > 0 {
+			fmt.Printf("e2e: %d SKIPPED: %s\n", len(skipped), strings.Join(skipped, "; "))
+		}
+		return code
+	})
 }
 
 // skipped are the tests that this host does not let run; they are told of at

@@ -8,15 +8,12 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/runtimegate/runtimegate/e2e/build"
 	"github.com/runtimegate/runtimegate/e2e/harness"
 )
 
@@ -38,26 +35,10 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	var stop context.CancelFunc
-	interrupted, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if bin, err = build.All(interrupted, os.Stdout); err != nil {
-		return 1, err
-	}
-	if root, err = build.Root(); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	harness.Main(func(ctx context.Context, programs, repository string) int {
+		interrupted, bin, root = ctx, programs, repository
+		return m.Run()
+	})
 }
 
 func must(t *testing.T, err error) {

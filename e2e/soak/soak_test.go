@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/runtimegate/runtimegate/e2e/build"
 	"github.com/runtimegate/runtimegate/e2e/harness"
 	"github.com/runtimegate/runtimegate/inventory"
 )
@@ -43,29 +40,13 @@ var (
 const enough = 15 * time.Minute
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	var stop context.CancelFunc
-	interrupted, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	// What fails is counted.
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	if bin, err = build.All(interrupted, os.Stdout); err != nil {
-		return 1, err
-	}
-	if root, err = build.Root(); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	harness.Main(func(ctx context.Context, programs, repository string) int {
+		interrupted, bin, root = ctx, programs, repository
+		return m.Run()
+	})
 }
 
 func must(t *testing.T, err error) {

@@ -3,6 +3,7 @@ package remedy
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -186,7 +187,32 @@ func (f *finding) expiring() []Step {
 }
 
 func (f *finding) pending() []Step {
-	return []Step{f.see(), f.keep(), f.next(), f.drain(), f.start(), f.loaded()}
+	return []Step{f.see(), f.keep(), f.next(), f.unlooked(), f.drain(), f.start(), f.loaded()}
+}
+
+// named are the settings that tell of a program, as a finding has them.
+var named = regexp.MustCompile(`(runtime_type|runtime_path|BinaryName) "([^"]+)"`)
+
+// unlooked is the step that looks at what a restart would have a handler start, where
+// it works now and nobody has looked.
+func (f *finding) unlooked() Step {
+	_, then, changes := strings.Cut(f.Message, "its files now say ")
+	if !f.Unlooked || !changes {
+		return Step{}
+	}
+	var run []string
+	for _, setting := range named.FindAllStringSubmatch(then, -1) {
+		switch name := setting[2]; {
+		case strings.Contains(name, "/"):
+			run = append(run, "ls -l "+name)
+		case setting[1] == "runtime_type":
+			parts := strings.Split(name, ".")
+			run = append(run, "command -v containerd-shim-"+strings.Join(parts[max(0, len(parts)-2):], "-"))
+		default:
+			run = append(run, "command -v "+name)
+		}
+	}
+	return Step{Phase: Check, On: f.on(), Run: run, Do: fmt.Sprintf("See that what the files now name for handler %q is there: nobody looked (reporter.hostRoot), it works now, and a restart breaks it if not.", f.Site.Handler)}
 }
 
 // broken is the remedy of programs that are not there.

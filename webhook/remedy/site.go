@@ -22,6 +22,8 @@ type Site struct {
 	Loaded bool
 	// Missing are the programs of the handler that are not there.
 	Missing []v1alpha1.Program
+	// Unlooked: nobody looked whether the programs of its handlers are there.
+	Unlooked bool
 	// Down: the runtime does not answer. Answered is when it last did; zero if that
 	// is not known.
 	Down     bool
@@ -142,7 +144,7 @@ func (s *Site) keep() Step {
 		return Step{}
 	}
 	return joined(Mend, "", joint{nodes: s.on(), topic: i.name,
-		begin: fmt.Sprintf("See that %s runs on %s: its file is gone when it ends, and a restart would load nothing.", i.name, s.on())},
+		begin: fmt.Sprintf("If %s writes the file on %s, see that it runs there: the file is gone when it ends, and a restart would load nothing.", i.name, s.on())},
 		"kubectl get daemonsets,pods -A -o wide | grep "+i.pods)
 }
 

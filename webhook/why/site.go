@@ -33,6 +33,7 @@ func site(g *fleet.Group, handler string) remedy.Site {
 	if at < 0 {
 		return s
 	}
+	s.Unlooked = n.Truth(handler).Runnable == fleet.NotKnown
 	for _, p := range []*v1alpha1.Program{n.Report.Spec.Handlers[at].Shim, n.Report.Spec.Handlers[at].Binary} {
 		if p != nil && p.Path != "" && (p.State == v1alpha1.ProgramNotFound || p.State == v1alpha1.ProgramNotExecutable) {
 			s.Missing = append(s.Missing, *p)

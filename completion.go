@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -51,6 +52,23 @@ func completeFlags(root *cobra.Command) {
 			complete(cmd, name, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 				return kubeconfigWords(cmd.Flags(), names), cobra.ShellCompDirectiveNoFileComp
 			})
+		}
+	}
+}
+
+// refuseOtherShells has the command completion fail for a shell that it does not know:
+// by itself it prints its help, and is done.
+func refuseOtherShells(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.Args = nil
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) == 0 {
+					return cmd.Help()
+				}
+				return fmt.Errorf("completion %q: want bash, zsh, fish or powershell", args[0])
+			}
 		}
 	}
 }

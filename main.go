@@ -78,6 +78,7 @@ func newRootCommand() *cobra.Command {
 		root.AddCommand(newCommand())
 	}
 	completeFlags(root)
+	refuseOtherShells(root)
 	if isPlugin(os.Args[0]) {
 		asPlugin(root)
 	}

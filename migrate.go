@@ -142,12 +142,19 @@ func (o *migrateOptions) run(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	switch {
+	case view.state == lossUnknown && view.isMigrated():
+		return fmt.Errorf("cannot tell what an upgrade loses: the files are migrated already: %s starts with them, and %s does not", view.upgrade.Unmended.Runtime, view.upgrade.Before.Runtime)
 	case view.state == lossUnknown:
 		return fmt.Errorf("cannot tell what an upgrade loses: %s does not start with these files: %s; mend that first", view.upgrade.Before.Runtime, view.upgrade.Before.Daemon.Reason)
 	case view.state == lossLeft, view.has(config.Change.InForce):
 		return &exitError{code: 1}
 	}
 	return nil
+}
+
+// isMigrated says whether the newer version takes the files as they are.
+func (m *migration) isMigrated() bool {
+	return m.upgrade.Unmended.Daemon.State == config.Running && !slices.ContainsFunc(m.upgrade.Files, func(f config.UpgradedFile) bool { return f.Changed() })
 }
 
 // upgrade finds out what there is to say.

@@ -29,6 +29,9 @@ func (p *printer) status(s *status, wide bool) {
 	p.statusDrift(s, wide)
 	p.statusDefaults(s, wide)
 	p.statusUntold(s)
+	if s.Cordoned.Count > 0 {
+		p.heading("CORDONED: %s: no new Pod is put there until kubectl uncordon", printable(s.Cordoned.Sample().String()))
+	}
 	if wide {
 		p.statusRows(s)
 	}

@@ -211,7 +211,12 @@ func (r *whyRun) askTargets(ctx context.Context, targets []whyTarget) ([]*why.An
 	for _, t := range targets {
 		answer, err := r.askTarget(ctx, store, t)
 		if err != nil {
-			return nil, err
+			// Of one that is not there nothing is told, of the others all is.
+			if len(targets) == 1 {
+				return nil, err
+			}
+			r.fault(err)
+			continue
 		}
 		answers = append(answers, answer)
 	}

@@ -171,6 +171,9 @@ func stateText(g *why.Group) string {
 	if g.NotReady {
 		text += ", NotReady"
 	}
+	if g.Cordoned {
+		text += ", cordoned"
+	}
 	switch fleet.Place(g.Place) {
 	case fleet.Tainted:
 		return text + ", kept off by taint " + printable(g.Taint)
@@ -253,6 +256,9 @@ func (p *printer) node(n *why.Node, now time.Time) {
 	}
 	if n.NotReady != "" {
 		p.line("  node             %s", p.paint(red, printable(n.NotReady)))
+	}
+	if n.Cordoned {
+		p.line("  cordoned         %s", p.paint(yellow, "yes: no new Pod is put there"))
 	}
 	report := "none"
 	if n.RenewedAt != nil {

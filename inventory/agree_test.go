@@ -143,12 +143,12 @@ func TestIndexAgreesWithWalking(t *testing.T) {
 	}
 }
 
-var everything = []string{"Has", "Lacks", "Silent", "Stale", "Young", "Broken", "Expiring", "Breaking", "Faults", "Standards", "Elsewhere", "Tainted",
+var everything = []string{"Has", "Lacks", "Silent", "Stale", "Young", "Down", "Broken", "Expiring", "Breaking", "Faults", "Standards", "Elsewhere", "Tainted",
 	"MaybeTainted", "SeveralTaints", "TooSmall", "Settling", "Crowded", "a feature", "4 or more", "back in time"}
 
 // tally counts what came up in the answers.
 func (g *generator) tally(c *Coverage) {
-	for what, n := range map[string]Nodes{"Has": c.Has, "Lacks": c.Lacks, "Silent": c.Silent, "Stale": c.Stale, "Young": c.Young,
+	for what, n := range map[string]Nodes{"Has": c.Has, "Lacks": c.Lacks, "Silent": c.Silent, "Stale": c.Stale, "Young": c.Young, "Down": c.Down,
 		"Broken": c.Broken, "Expiring": c.Expiring, "Breaking": c.Breaking, "Elsewhere": c.Elsewhere, "Tainted": c.Tainted, "MaybeTainted": c.MaybeTainted,
 		"TooSmall": c.TooSmall, "Settling": c.Settling, "Crowded": c.Crowded} {
 		if n.Count > 0 {

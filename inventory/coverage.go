@@ -22,6 +22,9 @@ const (
 	UnknownStale
 	// UnknownYoung: the node is new; an installer may still be at work on it.
 	UnknownYoung
+	// UnknownDown: the runtime does not answer. What it had is not loaded now, and it may
+	// come back with more or less.
+	UnknownDown
 )
 
 // SampleSize is how many nodes are named in a Nodes.
@@ -63,7 +66,7 @@ func (n Nodes) String() string {
 // Coverage answers a question about one handler: the nodes that a Pod may land
 // on, by what is known about the handler there.
 type Coverage struct {
-	Has, Lacks, Silent, Stale, Young Nodes
+	Has, Lacks, Silent, Stale, Young, Down Nodes
 
 	// Broken are those of Has that can't start a sandbox with the handler, and Faults
 	// why, all of them together.
@@ -129,14 +132,14 @@ func (c *Coverage) Candidates() int {
 // Unknown is the number of candidates of which it is not known whether they
 // have the handler.
 func (c *Coverage) Unknown() int {
-	return c.Silent.Count + c.Stale.Count + c.Young.Count
+	return c.Silent.Count + c.Stale.Count + c.Young.Count + c.Down.Count
 }
 
 // UnknownNodes are the candidates of which it is not known whether they have
 // the handler.
 func (c *Coverage) UnknownNodes() Nodes {
 	nodes := Nodes{Count: c.Unknown()}
-	for _, part := range []Nodes{c.Silent, c.Stale, c.Young} {
+	for _, part := range []Nodes{c.Silent, c.Stale, c.Young, c.Down} {
 		nodes.Sample = append(nodes.Sample, part.Sample...)
 	}
 	slices.Sort(nodes.Sample)

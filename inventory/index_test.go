@@ -78,7 +78,7 @@ func TestCoverageOfSettlingNodes(t *testing.T) {
 // knowledge asks an index of one node about the handler nvidia.
 func knowledge(x *Index) Knowledge {
 	c := x.Coverage(ClassPlacement(nil, nil, false), "nvidia", 0, now)
-	for _, k := range []Knowledge{Has, Lacks, UnknownSilent, UnknownStale, UnknownYoung} {
+	for _, k := range []Knowledge{Has, Lacks, UnknownSilent, UnknownStale, UnknownYoung, UnknownDown} {
 		if (&walkedCoverage{c}).nodes(k).Count == 1 {
 			return k
 		}
@@ -129,8 +129,9 @@ func TestKnowledge(t *testing.T) {
 		{"a node that is not ready may load what its dump lacks", oldNode("n", notReady), dump, UnknownSilent},
 		{"a report from the future", oldNode("n"), report("n", ago(-6*time.Minute), "runc"), UnknownStale},
 		{"a clock that is a little ahead", oldNode("n"), report("n", ago(-4*time.Minute), "runc"), Lacks},
-		{"a runtime that no longer answers may come back with more", oldNode("n"), unreachable("n", "runc"), UnknownSilent},
-		{"and is taken to come back with what it had", oldNode("n"), unreachable("n", "nvidia"), Has},
+		{"a runtime that no longer answers may come back with more", oldNode("n"), unreachable("n", "runc"), UnknownDown},
+		{"or with less", oldNode("n"), unreachable("n", "nvidia"), UnknownDown},
+		{"whatever the kubelet heard before", oldNode("n", lists("", "nvidia")), unreachable("n", "nvidia"), UnknownDown},
 		{"what CRI-O lists since a reload is not sure", oldNode("n"), unconfirmed, UnknownSilent},
 		{"nor is what it lists no more", oldNode("n"), goneUnconfirmed, UnknownSilent},
 		{"a node that has settled", oldNode("n", created(ago(10*time.Minute))), report("n", ago(0), "runc"), Lacks},

@@ -43,6 +43,9 @@ func newView(key viewKey) *view {
 // handlers returns what is known to be loaded, best source first, and whether a
 // handler that is not among them is known to be missing.
 func (v *view) handlers() (loaded []string, complete bool) {
+	if v.isDown() {
+		return nil, false
+	}
 	listed := v.listing.handlers
 	if v.fresh {
 		complete = !v.unproven && !v.young
@@ -62,9 +65,16 @@ func (v *view) handlers() (loaded []string, complete bool) {
 	return listed, len(listed) > 0 && v.ready && !v.young
 }
 
+// isDown says whether the runtime does not answer, so that nothing is loaded of which
+// anybody knows; the kubelet's list is as old as the report's.
+func (v *view) isDown() bool { return v.fresh && v.down }
+
 // knowledge says what is known about one handler on the node; "" is the default
 // handler, which a node can have or not tell of, but not lack.
 func (v *view) knowledge(handler string) Knowledge {
+	if v.isDown() {
+		return UnknownDown
+	}
 	if handler == "" {
 		_, listed := v.listing.offers[""]
 		if v.fresh && v.standard != "" || listed && v.ready {

@@ -12,6 +12,8 @@ type reported struct {
 	handlers []string
 	// unproven: a handler that is not reported may be loaded all the same.
 	unproven bool
+	// down: the runtime does not answer.
+	down bool
 	// fromDump: the report is of files, not of the running runtime.
 	fromDump bool
 	// unconfirmed are handlers of which it is not sure whether they are loaded.
@@ -102,10 +104,8 @@ func reportedOf(spec *v1alpha1.NodeRuntimeSpec) reported {
 		r.addBroken(r.standard, NotLoaded)
 	}
 	for _, finding := range spec.Findings {
-		// A runtime that does not answer may come back with more than it had.
-		if finding.Code == v1alpha1.FindingDumpNotProof || finding.Code == v1alpha1.FindingRuntimeUnreachable {
-			r.unproven = true
-		}
+		r.unproven = r.unproven || finding.Code == v1alpha1.FindingDumpNotProof
+		r.down = r.down || finding.Code == v1alpha1.FindingRuntimeUnreachable
 	}
 	return r
 }

@@ -9,7 +9,7 @@ import (
 type tally struct {
 	question question
 
-	known                       [UnknownYoung + 1]cohort
+	known                       [UnknownDown + 1]cohort
 	broken, expiring, breaking  cohort
 	faults                      Faults
 	elsewhere, tainted, maybe   cohort
@@ -130,7 +130,7 @@ func (t *tally) coverage() Coverage {
 	s := t.question.snapshot
 	c := Coverage{
 		Has: s.nodes(&t.known[Has]), Lacks: s.nodes(&t.known[Lacks]),
-		Silent: s.nodes(&t.known[UnknownSilent]), Stale: s.nodes(&t.known[UnknownStale]), Young: s.nodes(&t.known[UnknownYoung]),
+		Silent: s.nodes(&t.known[UnknownSilent]), Stale: s.nodes(&t.known[UnknownStale]), Young: s.nodes(&t.known[UnknownYoung]), Down: s.nodes(&t.known[UnknownDown]),
 		Broken: s.nodes(&t.broken), Expiring: s.nodes(&t.expiring), Breaking: s.nodes(&t.breaking), Faults: t.faults,
 		Standards: t.standards, Loaded: t.loaded,
 		Elsewhere: s.nodes(&t.elsewhere), Tainted: s.nodes(&t.tainted), MaybeTainted: s.nodes(&t.maybe),

@@ -20,6 +20,8 @@ type walkedNode struct {
 	renewed  time.Time
 	// unproven: a handler that is not reported may be loaded all the same.
 	unproven bool
+	// down: the runtime does not answer.
+	down bool
 	// fromDump: the report is of files, not of the running runtime.
 	fromDump bool
 	// unconfirmed are handlers of which it is not sure whether they are loaded.
@@ -81,7 +83,7 @@ func (n *walkedNode) setObject(object *corev1.Node) {
 
 // setReport takes over a new state of the NodeRuntime; nil when it is gone.
 func (n *walkedNode) setReport(report *v1alpha1.NodeRuntime) {
-	n.reported, n.renewed, n.unproven = nil, time.Time{}, false
+	n.reported, n.renewed, n.unproven, n.down = nil, time.Time{}, false, false
 	n.broken, n.expiring, n.breaking, n.fromDump = map[string]Faults{}, nil, nil, false
 	n.standard, n.reportedOffers, n.cdi = "", map[string]offers{}, offers{}
 	n.unconfirmed, n.lost, n.findings = nil, nil, nil
@@ -126,9 +128,11 @@ func (n *walkedNode) setReport(report *v1alpha1.NodeRuntime) {
 		n.broken[n.standard] = NotLoaded
 	}
 	for _, finding := range report.Spec.Findings {
-		// A runtime that does not answer may come back with more than it had.
-		if finding.Code == v1alpha1.FindingDumpNotProof || finding.Code == v1alpha1.FindingRuntimeUnreachable {
+		switch finding.Code {
+		case v1alpha1.FindingDumpNotProof:
 			n.unproven = true
+		case v1alpha1.FindingRuntimeUnreachable:
+			n.down = true
 		}
 	}
 }
@@ -138,6 +142,9 @@ func (n *walkedNode) setReport(report *v1alpha1.NodeRuntime) {
 func (n *walkedNode) handlers(now time.Time, o *Options) (loaded []string, complete bool) {
 	young := n.isYoung(now, o)
 	if n.isFresh(now, o) {
+		if n.down { // what was loaded went with it
+			return nil, false
+		}
 		complete = !n.unproven && !young
 		if n.fromDump {
 			// A dump is what the next start would load. What the kubelet heard from
@@ -189,6 +196,9 @@ func (n *walkedNode) at(now time.Time, o *Options) walkedView {
 // knowledge says what is known about one handler on the node; "" is the default
 // handler, which a node can have or not tell of, but not lack.
 func (v *walkedView) knowledge(handler string) Knowledge {
+	if v.fresh && v.down {
+		return UnknownDown
+	}
 	if handler == "" {
 		_, listed := v.listedOffers[""]
 		if v.fresh && v.standard != "" || listed && v.ready {

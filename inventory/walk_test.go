@@ -220,6 +220,8 @@ func (c *walkedCoverage) nodes(k Knowledge) *Nodes {
 		return &c.Stale
 	case UnknownYoung:
 		return &c.Young
+	case UnknownDown:
+		return &c.Down
 	}
 	return &c.Silent
 }

@@ -133,6 +133,7 @@ func JudgeClass(class ClassFacts, missing Action) Verdict {
 		// Nodes that lack the handler matter only if a Pod gets there unasked.
 		coverage.Lacks = class.Tolerated.Lacks
 		coverage.Silent, coverage.Stale, coverage.Young = class.Tolerated.Silent, class.Tolerated.Stale, class.Tolerated.Young
+		coverage.Down = class.Tolerated.Down
 	}
 	ask := PodAsk{Ask: class.Ask, Coverage: coverage, Known: class.Known}
 	var verdict Verdict
@@ -176,7 +177,8 @@ func (a *PodAsk) conditions() []Condition {
 	if a.Expiring.Count > 0 {
 		all = append(all, Expiring)
 	}
-	if a.Lacks.Count+a.Unknown() > 0 {
+	// Where a runtime is down its node is not Ready soon, and the scheduler takes another.
+	if a.Lacks.Count+a.Unknown()-a.Down.Count > 0 {
 		all = append(all, Partial)
 	}
 	return append(all, a.featureConditions()...)

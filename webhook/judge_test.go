@@ -49,6 +49,9 @@ func TestJudgePod(t *testing.T) {
 			`Warn Partial handler "nvidia" (RuntimeClass "nvidia") is loaded on 2 of the 3 nodes this Pod may land on; has it: g1, g2; lacks it: n1; add a nodeSelector for nodes that have it`}},
 		{"some have it, another has not told", asks("nvidia", inventory.Coverage{Has: some("g1"), Silent: some("n1"), Stale: some("n2"), Young: some("n3")}), []string{
 			`Warn Partial handler "nvidia" (RuntimeClass "nvidia") is loaded on 1 of the 4 nodes this Pod may land on; has it: g1; no report from n1; report too old: n2; new, may still be installing: n3; add a nodeSelector for nodes that have it`}},
+		{"the runtime of all that had it is down", asks("nvidia", inventory.Coverage{Lacks: some("n1"), Down: some("n2")}), []string{
+			`Warn Unknown handler "nvidia" (RuntimeClass "nvidia") is not known to be loaded on any of the 2 nodes this Pod may land on; no answer from the runtime of n2: its handlers are not known until it is back; lacks it: n1`}},
+		{"where others have it, a runtime that is down is no reason to warn", asks("nvidia", inventory.Coverage{Has: some("n1"), Down: some("n2")}), nil},
 		{"one that has not told is enough not to deny", asks("nvidia", inventory.Coverage{Lacks: some("n1", "n2"), Silent: some("n3")}), []string{
 			`Warn Unknown handler "nvidia" (RuntimeClass "nvidia") is not known to be loaded on any of the 3 nodes this Pod may land on; no report from n3; lacks it: n1, n2`}},
 		{"no node at the moment", asks("nvidia", inventory.Coverage{}), []string{

@@ -300,6 +300,7 @@ func (a *PodAsk) ignorance() []part {
 	return []part{
 		list("no report from ", a.Silent, ""),
 		list("report too old: ", a.Stale, ""),
+		list("no answer from the runtime of ", a.Down, ": its handlers are not known until it is back"),
 		list("new, may still be installing: ", a.Young, ""),
 		list("new, may still lose its taints: ", a.Settling, ""),
 	}

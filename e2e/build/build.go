@@ -135,6 +135,11 @@ func (t target) build(ctx context.Context, root, bin string, out io.Writer) erro
 		}
 		args[len(args)-1] += versionFlags(version)
 	}
+	if t.name == "runtimegate" { // as "make build" has it, whose program this replaces
+		if version := gitVersion(ctx, root); version != "" {
+			args[len(args)-1] += " -X main.version=" + version
+		}
+	}
 	args = append(append(args, t.flags...), t.pkg)
 	if err := compile(ctx, module, args, append(environ(), t.env...), t.name, out); err != nil {
 		return err

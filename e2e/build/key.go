@@ -46,6 +46,18 @@ func isBuilt(program, key string) bool {
 	return err == nil
 }
 
+// gitVersion is what the Makefile takes for the version of a checkout; empty if that is
+// none.
+func gitVersion(ctx context.Context, root string) string {
+	cmd := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // kubernetesVersion is the version of Kubernetes that the module pins.
 func kubernetesVersion(ctx context.Context, module string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")

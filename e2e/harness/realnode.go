@@ -225,10 +225,16 @@ func (n *RealNode) startContainerd(ctx context.Context) (err error) {
 
 // RestartContainerd does what "systemctl restart containerd" does: the Pods stay.
 func (n *RealNode) RestartContainerd(ctx context.Context) error {
-	if _, err := n.containerd.Terminate(ContainerdTimeout); err != nil {
+	if err := n.StopContainerd(); err != nil {
 		return err
 	}
 	return n.startContainerd(ctx)
+}
+
+// StopContainerd does what "systemctl stop containerd" does: the Pods stay.
+func (n *RealNode) StopContainerd() error {
+	_, err := n.containerd.Terminate(ContainerdTimeout)
+	return err
 }
 
 // restartContainerd is a command of sessions that the node does itself: it has

@@ -22,6 +22,8 @@ type Group struct {
 	Doubt inventory.Freshness
 	// Down: their runtime does not answer. Unready: they are not Ready.
 	Down, Unready bool
+	// Cordoned: no new Pod is put there.
+	Cordoned bool
 	Truth
 	Count int
 	// Nodes are the nodes, sorted by name. What differs in the findings of some
@@ -41,7 +43,7 @@ func (f *Fleet) Groups(l Landing) (groups []*Group, ruledOut int) {
 			ruledOut++
 			continue
 		}
-		g := &Group{Place: place, Runtime: n.RuntimeText(), Freshness: n.Freshness, Doubt: doubt, Down: n.IsDown(), Unready: n.Unready() != nil, Truth: t}
+		g := &Group{Place: place, Runtime: n.RuntimeText(), Freshness: n.Freshness, Doubt: doubt, Down: n.IsDown(), Unready: n.Unready() != nil, Cordoned: n.IsCordoned(), Truth: t}
 		if place == Tainted {
 			g.Taint = taint.ToString()
 		}
@@ -72,7 +74,7 @@ func (g *Group) key() string {
 			codes = append(codes, code)
 		}
 	}
-	return fmt.Sprint(g.Place, "\x00", g.Taint, "\x00", g.Runtime, "\x00", g.Freshness, g.Doubt, g.Down, g.Unready, "\x00", g.State, g.Written, g.Next, g.Loaded, g.Runnable, "\x00", strings.Join(codes, "\x00"))
+	return fmt.Sprint(g.Place, "\x00", g.Taint, "\x00", g.Runtime, "\x00", g.Freshness, g.Doubt, g.Down, g.Unready, g.Cordoned, "\x00", g.State, g.Written, g.Next, g.Loaded, g.Runnable, "\x00", strings.Join(codes, "\x00"))
 }
 
 // Sample are the number of the group's nodes and some names.

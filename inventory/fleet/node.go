@@ -138,6 +138,12 @@ func (n *Node) IsDown() bool {
 	return slices.ContainsFunc(n.Findings(), func(f v1alpha1.Finding) bool { return f.Code == v1alpha1.FindingRuntimeUnreachable })
 }
 
+// IsCordoned says whether the node lets no new Pod in. The field is not kept of nodes
+// that an Index has, the taint that goes with it is.
+func (n *Node) IsCordoned() bool {
+	return n.Object.Spec.Unschedulable || slices.ContainsFunc(n.Object.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable })
+}
+
 // SettledAt is when the node no longer counts as new; zero if it does not now.
 func (n *Node) SettledAt() time.Time {
 	at := n.Object.CreationTimestamp.Add(n.fleet.options.NodeSettle)

@@ -21,6 +21,10 @@ const (
 	BinaryMissing Cause = "BinaryMissing"
 	// TypeMissing: the handler is loaded without a runtime_type or runtime_path.
 	TypeMissing Cause = "TypeMissing"
+	// CgroupDriver: the handler's option SystemdCgroup is not what the kubelet does.
+	CgroupDriver Cause = "CgroupDriver"
+	// OptionsWrong: the runtime cannot read the handler's options.
+	OptionsWrong Cause = "OptionsWrong"
 	// NoHandlers: the runtime knows no handlers but its own.
 	NoHandlers Cause = "NoHandlers"
 	// ClassWithAnnotation: a class and the untrusted-workload annotation.
@@ -49,6 +53,16 @@ type Meaning struct {
 	// Handler and Class are the names in it, Program the path or name of what is
 	// missing, and Socket the one that nobody serves; empty where it has none.
 	Handler, Class, Program, Socket string
+	// Option is the one that cannot be read, and Type what it has to be.
+	Option, Type string
+}
+
+// option names the option that cannot be read, if the message does.
+func (m *Meaning) option() string {
+	if m.Option == "" {
+		return ""
+	}
+	return fmt.Sprintf(": %s has to be of type %s", m.Option, m.Type)
 }
 
 // Of reads an Event; nil if it says nothing about a handler or a sandbox. endpoint
@@ -75,6 +89,10 @@ func Of(reason, message, endpoint string) *Meaning {
 				m.Program = value
 			case "socket":
 				m.Socket = value
+			case "option":
+				m.Option = value
+			case "type":
+				m.Type = value
 			}
 		}
 		if m.Cause == RuntimeDown && m.Socket != "" && !isCRI(m.Socket, endpoint) {
@@ -110,6 +128,10 @@ func (m *Meaning) String() string {
 		return fmt.Sprintf("the shim runs, and the OCI runtime %s that it calls is not there or cannot be run", m.Program)
 	case TypeMissing:
 		return "the handler is loaded without saying what to run: its runtime_type or runtime_path is empty"
+	case CgroupDriver:
+		return "the handler's option SystemdCgroup is true, and the kubelet of the node does not use systemd as its cgroup driver"
+	case OptionsWrong:
+		return "the handler is loaded, and the runtime cannot read its options" + m.option()
 	case NoHandlers:
 		return fmt.Sprintf("this runtime knows no handlers: no configuration makes it run %q", m.Handler)
 	case ClassWithAnnotation:

@@ -67,6 +67,15 @@ var wordings = []wording{
 	{BinaryMissing, "containerd-shim-runc-v2", "", regexp.MustCompile(`unable to retrieve OCI runtime error .*: fork/exec (?P<program>[^:\s]+): (?:no such file or directory|permission denied)`)},
 	{BinaryMissing, "containerd-shim-runc-v2", "", regexp.MustCompile(`unable to retrieve OCI runtime error .*exec: \\?"(?P<program>[^"\\]+)\\?": (?:executable file not found|no such file or directory|stat |permission denied)`)},
 
+	// runc (libcontainer/specconv/spec_linux.go): only of the cgroup driver systemd, to
+	// which a kubelet of the other one gives a path. Quoted once more where a component
+	// passes it on.
+	{CgroupDriver, "runc", "", regexp.MustCompile(`expected cgroupsPath to be of format .{0,4}slice:prefix:name.{0,4} for systemd cgroups, got`)},
+	// containerd 1.6 to 2.4 (internal/cri/server/podsandbox/sandbox_run.go, before 1.7
+	// without "sandbox"), with the error of the TOML package (go-toml v2 names the field).
+	{OptionsWrong, "containerd", sandbox, regexp.MustCompile(`failed to generate (?:sandbox )?runtime options: .*struct field \S*\.(?P<option>\w+) of type (?P<type>\w+)`)},
+	{OptionsWrong, "containerd", sandbox, regexp.MustCompile(`failed to generate (?:sandbox )?runtime options: `)},
+
 	// containerd 1.6 to 2.4 (internal/cri/config/config.go).
 	{ClassWithAnnotation, "containerd", "", regexp.MustCompile(`untrusted workload with explicit runtime handler is not allowed`)},
 	// A containerd whose CRI plugin is off or has not come up.

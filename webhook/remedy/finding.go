@@ -2,6 +2,8 @@ package remedy
 
 import (
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -80,7 +82,7 @@ var byCode = map[string]func(*finding) []Step{
 	config.CodeSectionReplaced:      rewrite("Repeat the whole section in the file that replaces it, or move all of it into one file: containerd 1.x does not merge."),
 	config.CodeTypeReplaced:         rewrite("Take the value out that stands where a table has to be: it takes away all that earlier files have in that table."),
 	config.CodeHandlerDropped:       rewrite("Define it again in the file that leaves it out."),
-	config.CodeDuplicateOwner:       correct("Keep it in one file, so that what wins does not depend on the files' names."),
+	config.CodeDuplicateOwner:       rewrite("Keep it in one file, so that what wins does not depend on the files' names."),
 	config.CodeHigherDropInVersion:  rewrite("Give the drop-in the version of the main file, and the plugin names of that version."),
 	config.CodeLostInMigration:      rewrite("Give all files one version and one plugin name."),
 	config.CodeOldPluginName:        rewrite("Use the plugin name that this version of the file has."),
@@ -88,8 +90,8 @@ var byCode = map[string]func(*finding) []Step{
 	config.CodeTwoNames:             rewrite("Keep one of the two names of the CRI plugin."),
 	config.CodeUnknownPlugin:        rewrite("Use the name of the CRI plugin: no plugin has this one."),
 	config.CodeWrongParentTable:     rewrite("Put the table where handlers are read."),
-	config.CodeRuntimeTypeEmpty:     correct("Set runtime_type."),
-	config.CodeBinaryNameIgnored:    correct("Give the shim its own options, or use the runc shim: another takes no notice of BinaryName."),
+	config.CodeRuntimeTypeEmpty:     rewrite("Set runtime_type."),
+	config.CodeBinaryNameIgnored:    rewrite("Give the shim its own options, or use the runc shim: another takes no notice of BinaryName."),
 }
 
 // mend is the step that mends what the finding names.
@@ -105,27 +107,29 @@ func (f *finding) mendIfNothingElse(what string) Step {
 	return step
 }
 
-// rewrite is the remedy of a file that keeps a handler from the runtime. One that is
-// loaded all the same needs no restart.
-func rewrite(what string) func(*finding) []Step { return rewriting(what, needless) }
-
-// correct is the remedy of a file that says of a handler what it should not. What is
-// loaded may be the same.
-func correct(what string) func(*finding) []Step { return rewriting(what, ifPending) }
-
-func rewriting(what string, loaded need) func(*finding) []Step {
+// rewrite is the remedy of a file that keeps a handler from the runtime, or says of one
+// what it should not. What is loaded may be the same.
+func rewrite(what string) func(*finding) []Step {
 	return func(f *finding) []Step {
-		steps := []Step{f.mend(what), f.explain()}
+		steps := []Step{f.mend(f.exactly(what)), f.explain()}
 		switch {
 		case f.Down:
 			return append(steps, f.start(), f.again(gone, notTold))
-		case f.Finding.Handler == "":
+		case f.Finding.Handler == "" || f.Loaded:
 			return append(steps, f.again(gone, ifPending))
-		case f.Loaded:
-			return append(steps, f.again(gone, loaded))
 		}
 		return append(steps, f.drain(), f.start(), f.loaded())
 	}
+}
+
+// exactly adds to what is to be done the table that the finding says to write.
+func (f *finding) exactly(what string) string {
+	_, table, ok := strings.Cut(f.Message, "write [")
+	if !ok {
+		return what
+	}
+	table, _, _ = strings.Cut(table, "; ")
+	return strings.TrimSuffix(what, ".") + ": write [" + table + "."
 }
 
 // notImported is the remedy of a file that nothing reads. CRI-O has no imports.
@@ -165,7 +169,7 @@ func (f *finding) lost() []Step {
 	} else {
 		steps = append(steps, f.mendIfNothingElse("There the handler is taken away, or was."), f.keep())
 	}
-	return append(steps, f.next(), f.start(), f.loaded())
+	return append(steps, f.next(), f.explain(), f.drain(), f.start(), f.loaded())
 }
 
 func (f *finding) expiring() []Step {
@@ -175,15 +179,40 @@ func (f *finding) expiring() []Step {
 	case broken:
 		hold = f.hold(fmt.Sprintf("after the next start no Pod of handler %q can start", f.Site.Handler))
 		why, _, _ := strings.Cut(breaks, "; ")
-		return []Step{hold, f.mendIfNothingElse("After the next start: " + why + "."), f.explain(), f.again(gone, needless)}
+		return []Step{hold, f.mendIfNothingElse("After the next start: " + why + "."), f.explain(), f.again(gone, ifPending)}
 	case f.File == "":
-		return []Step{hold, f.bring(), f.next(), f.again(gone, needless)}
+		return []Step{hold, f.bring(), f.next(), f.explain(), f.again(gone, ifPending)}
 	}
-	return []Step{hold, f.mendIfNothingElse("That is what takes the handler away."), f.next(), f.again(gone, needless)}
+	return []Step{hold, f.mendIfNothingElse("That is what takes the handler away."), f.next(), f.explain(), f.again(gone, ifPending)}
 }
 
 func (f *finding) pending() []Step {
-	return []Step{f.see(), f.keep(), f.next(), f.drain(), f.start(), f.loaded()}
+	return []Step{f.see(), f.keep(), f.next(), f.unlooked(), f.drain(), f.start(), f.loaded()}
+}
+
+// named are the settings that tell of a program, as a finding has them.
+var named = regexp.MustCompile(`(runtime_type|runtime_path|BinaryName) "([^"]+)"`)
+
+// unlooked is the step that looks at what a restart would have a handler start, where
+// it works now and nobody has looked.
+func (f *finding) unlooked() Step {
+	_, then, changes := strings.Cut(f.Message, "its files now say ")
+	if !f.Unlooked || !changes {
+		return Step{}
+	}
+	var run []string
+	for _, setting := range named.FindAllStringSubmatch(then, -1) {
+		switch name := setting[2]; {
+		case strings.Contains(name, "/"):
+			run = append(run, "ls -l "+name)
+		case setting[1] == "runtime_type":
+			parts := strings.Split(name, ".")
+			run = append(run, "command -v containerd-shim-"+strings.Join(parts[max(0, len(parts)-2):], "-"))
+		default:
+			run = append(run, "command -v "+name)
+		}
+	}
+	return Step{Phase: Check, On: f.on(), Run: run, Do: fmt.Sprintf("See that what the files now name for handler %q is there: nobody looked (reporter.hostRoot), it works now, and a restart breaks it if not.", f.Site.Handler)}
 }
 
 // broken is the remedy of programs that are not there.
@@ -195,32 +224,42 @@ func (f *finding) broken() []Step {
 	if len(steps) == 0 {
 		return f.program()
 	}
-	return append(steps, f.again(gone, ifChanged))
+	return append(steps, f.again(gone, ifPending))
 }
 
 func (f *finding) program() []Step {
 	return []Step{
 		joined(Mend, f.on(), joint{nodes: f.on(), topic: "programs of " + f.Site.Handler, between: "; ", end: ".",
 			begin: fmt.Sprintf("Install what is missing, make it executable, or correct the path to it in %s: ", f.at()), says: []string{f.Message}}),
-		f.again(gone, ifChanged),
+		f.again(gone, ifPending),
 	}
 }
 
 // install are the steps that put programs where they are looked for.
 func (s *Site) install(at string) (steps []Step) {
-	i := s.installer()
-	by := ""
-	if i.name != "" {
-		by = ", with " + i.name
-	}
 	for _, p := range s.Missing {
-		do := fmt.Sprintf("Install %s%s, or correct the path to it in %s.", p.Path, by, at)
+		where, run := "correct the path to it", "ls -l "+p.Path
+		shim := strings.HasPrefix(path.Base(p.Path), "containerd-shim-")
+		if !strings.Contains(p.Path, "/") { // it is looked for in the folders of the daemon's PATH
+			run = "command -v " + p.Path
+			where = map[bool]string{true: "correct runtime_type", false: "correct the name"}[shim]
+		}
+		do := fmt.Sprintf("Install %s%s, or %s in %s.", p.Path, s.with(shim), where, at)
 		if p.State == v1alpha1.ProgramNotExecutable {
 			do = fmt.Sprintf("Make %s executable.", p.Path)
 		}
-		steps = append(steps, Step{Phase: Mend, On: s.on(), Do: do, Run: []string{"ls -l " + p.Path}})
+		steps = append(steps, Step{Phase: Mend, On: s.on(), Do: do, Run: []string{run}})
 	}
 	return steps
+}
+
+// with names the installer of a program, if one is known.
+func (s *Site) with(shim bool) string {
+	i := s.installer()
+	if i.name == "" || shim && i.noShim {
+		return ""
+	}
+	return ", with " + i.name
 }
 
 func (f *finding) defaultBroken() []Step {
@@ -236,12 +275,9 @@ func (f *finding) defaultBroken() []Step {
 		}
 		steps = append(steps, Step{Phase: Mend, On: f.on(), Do: fmt.Sprintf("Mend the default handler, or set default_runtime_name (CRI-O: default_runtime) to %s: %s.", another, f.Message)})
 	}
-	again := f.again(gone, notTold)
-	again.joint.end = ". Then let Pods in."
-	again.Do, again.Run = again.joint.text(), append(again.Run, "kubectl uncordon "+f.first())
 	return append(steps, f.explain(),
 		joined(Restart, f.on(), joint{nodes: f.on(), topic: "restart", begin: fmt.Sprintf("Restart %s if a file was changed.", f.runtime())}, f.restart()...),
-		again)
+		f.again(gone, notTold), f.uncordon())
 }
 
 // unreachable is the remedy of a runtime that does not answer: it may be down
@@ -327,7 +363,10 @@ func (f *finding) tooOld() []Step {
 func (f *finding) nextStart() []Step {
 	mend := f.mendIfNothingElse("Until then the runtime goes on with what it has loaded.")
 	switch {
-	case f.Code == config.CodeCRIDisabled && strings.Contains(f.Message, "disabled_plugins"):
+	case f.Code == config.CodeCRIDisabled && f.File == "" && f.Down:
+		mend = joined(Mend, f.on(), joint{nodes: f.on(), topic: "cri", begin: fmt.Sprintf("Mend what keeps the CRI plugin of %s from coming up: another finding names it, or else its log.", f.runtime())},
+			"journalctl -u "+f.unit()+" | grep -i cri | tail -n 20")
+	case f.Code == config.CodeCRIDisabled && f.File != "" && strings.Contains(f.Message, "disabled_plugins"):
 		mend = f.mend("The CRI plugin must not be among disabled_plugins.")
 	case f.Down:
 		mend = f.mendIfNothingElse("With it the runtime does not come up, or serves no Pods.")
@@ -336,7 +375,7 @@ func (f *finding) nextStart() []Step {
 	if f.Down {
 		return append(steps, f.start(), f.again(gone, notTold))
 	}
-	return append(steps, f.again(gone, needless))
+	return append(steps, f.again(gone, ifPending))
 }
 
 func (f *finding) generated() []Step {

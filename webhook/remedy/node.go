@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/runtimegate/runtimegate/inventory"
+	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
 )
 
 // Absent returns what to do about a handler of which the nodes have no trace.
@@ -15,6 +16,29 @@ func Absent(s Site) []Step {
 		steps = append(steps, Step{Phase: Mend, On: s.on(), Do: "k3s and RKE2 look for the programs of known runtimes when they start, in folders of their own list. Install the program in one of these, or define the handler in config.toml.tmpl (config-v3.toml.tmpl for containerd 2)."})
 	}
 	return append(steps, s.bring(), s.next(), s.start(), s.loaded())
+}
+
+// ForPrograms returns what to do where an Event tells of programs that are not there:
+// there may be no finding of it, as nobody looks at programs by default.
+func ForPrograms(s Site) []Step {
+	f := &finding{Site: &s, Finding: v1alpha1.Finding{Handler: s.Handler}}
+	return append(s.install(f.at()), s.retried())
+}
+
+// ForOptions returns what to do where an Event tells that a handler is loaded with
+// settings that are wrong.
+func ForOptions(s Site, mend string, look ...string) []Step {
+	f := &finding{Site: &s, Finding: v1alpha1.Finding{Handler: s.Handler}}
+	step := f.mend(mend)
+	step.Run = look
+	return []Step{step, f.explain(), f.drain(), f.start(), s.retried()}
+}
+
+// retried is the step that looks at Pods again: no list of handlers tells whether they
+// start.
+func (s *Site) retried() Step {
+	return joined(Again, "", joint{nodes: s.on(), topic: "again", begin: fmt.Sprintf("Look again at %s: ", s.on()), between: "; ", says: []string{"the kubelet tries anew by itself, and the Pods start"}, end: "."},
+		"kubectl get pods -A --field-selector spec.nodeName="+s.first())
 }
 
 // ForSilence returns what to do about nodes of which it is not known what they have

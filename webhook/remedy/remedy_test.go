@@ -125,7 +125,7 @@ func planOf(loaded, placed bool, meet ...v1alpha1.Finding) []Step {
 func contradiction(plan []Step) string {
 	mendPlaces, phases := map[string]bool{}, map[Phase]int{}
 	said := map[string]bool{}
-	needless := false
+	conditional := false
 	for i, step := range plan {
 		phases[step.Phase]++
 		place, _, isMend := strings.Cut(strings.TrimPrefix(step.Do, "Mend "), ". ")
@@ -141,14 +141,19 @@ func contradiction(plan []Step) string {
 		if isMend {
 			mendPlaces[place] = true
 		}
-		needless = needless || strings.Contains(step.Do, "No restart is needed") || strings.Contains(step.Do, "restart is needed only if")
+		conditional = conditional || strings.Contains(step.Do, "restart is needed only if")
 	}
 	last := plan[len(plan)-1]
+	if last.Phase == Admit && len(plan) > 1 {
+		last = plan[len(plan)-2]
+	}
 	switch {
-	case phases[Restart] > 1 || phases[Again] > 1 || phases[Hold] > 2 || phases[Drain] > 1:
+	case phases[Restart] > 1 || phases[Again] > 1 || phases[Hold] > 2 || phases[Drain] > 1 || phases[Admit] > 1:
 		return "does more than once what is done once"
-	case phases[Restart] > 0 && needless:
-		return "restarts, and says that no restart is needed"
+	case phases[Drain] > 0 && phases[Admit] == 0:
+		return "drains a node, and does not let Pods in again"
+	case phases[Restart] > 0 && conditional:
+		return "restarts, and says that a restart may not be needed"
 	case len(plan) > 1 && !strings.HasPrefix(last.Do, "Look again"):
 		return "does not look again at last"
 	case phases[Down] > 0 && (plan[0].Phase != Down || phases[Drain] > 0):
@@ -203,7 +208,7 @@ func TestTheCauseComesBeforeTheStorm(t *testing.T) {
 		for _, s := range planOf(false, true, v1alpha1.Finding{Code: order[0], Handler: "nvidia"}, v1alpha1.Finding{Code: order[1], Handler: "nvidia"}) {
 			got = append(got, s.Phase)
 		}
-		if want := []Phase{Look, Mend, Mend, Watch, Check, Restart, Again}; !slices.Equal(got, want) {
+		if want := []Phase{Look, Mend, Mend, Watch, Check, Check, Drain, Restart, Again, Admit}; !slices.Equal(got, want) {
 			t.Errorf("%v: phases %v, want %v", order, got, want)
 		}
 	}
@@ -221,7 +226,7 @@ func TestRemediesRestartLast(t *testing.T) {
 		if at == 0 || steps[at-1].Phase < Look {
 			t.Errorf("%s: restarts first", code)
 		}
-		if steps[len(steps)-1].Phase != Again {
+		if last := slices.IndexFunc(steps, func(s Step) bool { return s.Phase == Again }); last < at {
 			t.Errorf("%s: does not look again", code)
 		}
 	}
@@ -271,6 +276,27 @@ func TestAdviceFitsTheNode(t *testing.T) {
 		"CRI-O has no imports": {
 			found: v1alpha1.Finding{Code: config.CodeNotImported, Handler: "crun", File: "/etc/crio/conf.d/99.conf"},
 			site:  sites[1].site, says: "Move the file", lies: "imports",
+		},
+		"a runtime that serves no CRI has not told why": {
+			found: v1alpha1.Finding{Code: config.CodeCRIDisabled, Message: "its CRI plugin is disabled or has failed; see disabled_plugins in its configuration"},
+			site:  Site{Down: true}, says: "another finding names it", lies: "disabled_plugins",
+		},
+		"a file that disables the CRI plugin has": {
+			found: v1alpha1.Finding{Code: config.CodeCRIDisabled, File: "/etc/containerd/config.toml", Message: "would start but serve no Pods: disabled_plugins names io.containerd.grpc.v1.cri"},
+			site:  sites[0].site, says: "must not be among disabled_plugins",
+		},
+		"a finding that says what to write": {
+			found: v1alpha1.Finding{Code: config.CodeWrongParentTable, File: "/etc/containerd/config.toml", Handler: "nvidia", Message: `is lost; write [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia]`},
+			site:  sites[0].site, says: `write [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia].`,
+		},
+		"a file that would stop the node says nothing of what is loaded": {
+			found: v1alpha1.Finding{Code: config.CodeDaemonWillNotStart, File: "/etc/containerd/config.toml", Message: "will not start"},
+			site:  Site{Loaded: true}, says: "only if RestartPending is a finding then", lies: "No restart is needed",
+		},
+		"a program without a folder is looked for in PATH": {
+			found: v1alpha1.Finding{Code: v1alpha1.FindingBroken, Handler: "nvidia"},
+			site:  Site{Missing: []v1alpha1.Program{{Path: "containerd-shim-nvidia-v2", State: v1alpha1.ProgramNotFound}}},
+			says:  "correct runtime_type in", lies: "NVIDIA toolkit",
 		},
 		"a path is corrected in the template": {
 			found: v1alpha1.Finding{Code: v1alpha1.FindingBroken, Handler: "gvisor", File: generated, Line: 4},

@@ -22,6 +22,8 @@ type Site struct {
 	Loaded bool
 	// Missing are the programs of the handler that are not there.
 	Missing []v1alpha1.Program
+	// Unlooked: nobody looked whether the programs of its handlers are there.
+	Unlooked bool
 	// Down: the runtime does not answer. Answered is when it last did; zero if that
 	// is not known.
 	Down     bool
@@ -88,14 +90,15 @@ type installer struct {
 	handlers string // prefixes, separated by spaces
 	name     string
 	pods     string // how its Pods are found
+	noShim   bool   // its handlers use containerd's own shim
 }
 
 // The installers that are run as DaemonSets, by the handlers that they make.
 var installers = []installer{
-	{"nvidia", "the DaemonSet of the NVIDIA toolkit", "nvidia-container-toolkit"},
-	{"kata", "the DaemonSet of kata-deploy", "kata-deploy"},
-	{"spin wasmtime slight lunatic wws wasmedge", "the installer of the Wasm shims", "-e kwasm -e runtime-class-manager -e spin"},
-	{"gvisor runsc", "the installer of gVisor", "gvisor"},
+	{"nvidia", "the DaemonSet of the NVIDIA toolkit", "nvidia-container-toolkit", true},
+	{"kata", "the DaemonSet of kata-deploy", "kata-deploy", false},
+	{"spin wasmtime slight lunatic wws wasmedge", "the installer of the Wasm shims", "-e kwasm -e runtime-class-manager -e spin", false},
+	{"gvisor runsc", "the installer of gVisor", "gvisor", false},
 }
 
 // installer is that of the site's handler; one without a name if none is known.
@@ -129,7 +132,8 @@ func (s *Site) bring() Step {
 			Run: []string{"runtimegate explain   # which files are read, and what they define"}}
 	}
 	return joined(Mend, "", joint{nodes: s.on(), topic: i.name, rank: 1,
-		begin: fmt.Sprintf("Bring %s back on %s, so that it writes its file; when its Pod ends it takes the file away. Look for a selector, a taint or an image that keeps it off.", i.name, s.on())},
+		begin: fmt.Sprintf("If %s writes the file of ", i.name), between: " and ", says: []string{fmt.Sprintf("handler %q", s.Handler)},
+		end: fmt.Sprintf(" on %s, bring it back there: when its Pod ends it takes the file away. Look for a selector, a taint or an image that keeps it off. Else write the file again.", s.on())},
 		"kubectl get daemonsets,pods -A -o wide | grep "+i.pods)
 }
 
@@ -140,7 +144,7 @@ func (s *Site) keep() Step {
 		return Step{}
 	}
 	return joined(Mend, "", joint{nodes: s.on(), topic: i.name,
-		begin: fmt.Sprintf("See that %s runs on %s: its file is gone when it ends, and a restart would load nothing.", i.name, s.on())},
+		begin: fmt.Sprintf("If %s writes the file on %s, see that it runs there: the file is gone when it ends, and a restart would load nothing.", i.name, s.on())},
 		"kubectl get daemonsets,pods -A -o wide | grep "+i.pods)
 }
 
@@ -178,9 +182,17 @@ func (s *Site) drain() Step {
 	if s.Down {
 		return Step{}
 	}
-	return Step{Phase: Drain, Do: fmt.Sprintf("Drain %s, so that no Pod meets a runtime that is just starting.", s.on()),
+	return Step{Phase: Drain, closes: s.Nodes, Do: fmt.Sprintf("Drain %s, so that no Pod meets a runtime that is just starting. It stops at Pods that nothing makes anew; --force removes them.", s.on()),
 		Run: []string{fmt.Sprintf("kubectl drain %s --ignore-daemonsets --delete-emptydir-data", s.first())}}
 }
+
+// uncordon is the step that lets Pods in on a node again.
+func (s *Site) uncordon() Step {
+	return joined(Admit, "", joint{nodes: s.on(), topic: "uncordon", begin: fmt.Sprintf("Let Pods in on %s again.", s.on())}, "kubectl uncordon "+s.first())
+}
+
+// ForCordon returns what to do about nodes that are cordoned.
+func ForCordon(s Site) []Step { return []Step{s.uncordon()} }
 
 // again is the step that looks whether it helped, and says whether a restart was
 // needed.

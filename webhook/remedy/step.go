@@ -3,6 +3,8 @@ package remedy
 import (
 	"slices"
 	"strings"
+
+	"github.com/runtimegate/runtimegate/inventory"
 )
 
 // A Phase is when a step comes. Steps of a later phase can undo what is left to do
@@ -32,6 +34,8 @@ const (
 	Restart
 	// Again: look again.
 	Again
+	// Admit Pods to the node again.
+	Admit
 )
 
 // A Step is one thing to do.
@@ -44,6 +48,8 @@ type Step struct {
 	// On are the nodes on which to run them; empty for where kubectl works.
 	On string `json:"on,omitempty"`
 
+	// closes are the nodes that it keeps Pods off, until they are let in again.
+	closes inventory.Nodes
 	// undrained: the node must not be drained, whatever else asks for it.
 	undrained bool
 	// joint is for steps that are to be done once, whatever they are for.
@@ -71,10 +77,6 @@ type need int
 
 const (
 	notTold need = iota
-	// needless: what is loaded was never wrong.
-	needless
-	// ifChanged: only a file that was changed asks for it.
-	ifChanged
 	// ifPending: the next report tells.
 	ifPending
 )
@@ -95,9 +97,24 @@ func Plan(remedies ...[]Step) []Step {
 		}
 		plan[at].join(&step)
 	}
+	plan = reopened(plan)
 	slices.SortStableFunc(plan, func(a, b Step) int { return int(a.Phase - b.Phase) })
 	for i := range plan {
 		plan[i].tellNeed(plan)
+	}
+	return plan
+}
+
+// reopened lets Pods in again on nodes that a step drains.
+func reopened(plan []Step) []Step {
+	for _, step := range slices.Clone(plan) {
+		if step.closes.Count == 0 {
+			continue
+		}
+		open := (&Site{Nodes: step.closes}).uncordon()
+		if !slices.ContainsFunc(plan, func(s Step) bool { return s.joins(&open) }) {
+			plan = append(plan, open)
+		}
 	}
 	return plan
 }
@@ -152,16 +169,12 @@ func joined(phase Phase, on string, j joint, run ...string) Step {
 	return Step{Phase: phase, On: on, Do: j.text(), Run: run, joint: j}
 }
 
-// tellNeed lets a step that looks again say that no restart was needed, where the
-// plan has none.
+// tellNeed lets a step that looks again say when a restart is needed, where the plan has
+// none: that nothing loaded was ever wrong is not known.
 func (s *Step) tellNeed(plan []Step) {
 	restarts := func(other Step) bool { return other.Phase == Restart && other.joint.nodes == s.joint.nodes }
 	if s.Phase != Again || s.joint.need == notTold || slices.ContainsFunc(plan, restarts) {
 		return
 	}
-	s.Do += map[need]string{
-		needless:  " No restart is needed: what is loaded was never wrong.",
-		ifChanged: " A restart is needed only if a file was changed.",
-		ifPending: " A restart is needed only if RestartPending is a finding then.",
-	}[s.joint.need]
+	s.Do += " A restart is needed only if RestartPending is a finding then."
 }

@@ -87,8 +87,10 @@ type Group struct {
 	Doubt string `json:"doubt,omitempty"`
 	// Down: their runtime does not answer, and what is said of it is what was before.
 	// NotReady: the nodes are not Ready.
-	Down     bool          `json:"down,omitempty"`
-	NotReady bool          `json:"notReady,omitempty"`
+	Down     bool `json:"down,omitempty"`
+	NotReady bool `json:"notReady,omitempty"`
+	// Cordoned: no new Pod is put on them.
+	Cordoned bool          `json:"cordoned,omitempty"`
 	Written  fleet.Answer  `json:"written"`
 	Next     fleet.Answer  `json:"next"`
 	Loaded   fleet.Answer  `json:"loaded"`
@@ -152,8 +154,10 @@ type Node struct {
 	RenewedAt  *time.Time `json:"renewedAt,omitempty"`
 	// Down: the runtime does not answer. NotReady says since when and why the node
 	// is not Ready; empty if it is.
-	Down           bool          `json:"down,omitempty"`
-	NotReady       string        `json:"notReady,omitempty"`
+	Down     bool   `json:"down,omitempty"`
+	NotReady string `json:"notReady,omitempty"`
+	// Cordoned: no new Pod is put on the node.
+	Cordoned       bool          `json:"cordoned,omitempty"`
 	DefaultHandler string        `json:"defaultHandler"`
 	Handlers       []Handler     `json:"handlers"`
 	Findings       []NodeFinding `json:"findings"`

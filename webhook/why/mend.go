@@ -273,12 +273,44 @@ func byEvent(m *kubeletevents.Meaning, s remedy.Site, message string) []remedy.S
 		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingHandlerLost, Handler: s.Handler}, s)
 	case kubeletevents.ShimMissing, kubeletevents.BinaryMissing:
 		s.Missing = []v1alpha1.Program{{Path: m.Program, State: v1alpha1.ProgramNotFound}}
-		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingBroken, Handler: s.Handler}, s)
+		return remedy.ForPrograms(s)
+	case kubeletevents.TypeMissing:
+		return remedy.ForOptions(s, "Set runtime_type (CRI-O: runtime_path) of the handler.")
+	case kubeletevents.CgroupDriver:
+		return remedy.ForOptions(s, "Take SystemdCgroup out of the handler's options, or set it to false: it must be true where the kubelet's cgroupDriver is systemd, and only there. Or change the kubelet's, on an empty node.",
+			"grep cgroupDriver /var/lib/kubelet/config.yaml")
+	case kubeletevents.OptionsWrong:
+		return remedy.ForOptions(s, "Give the handler's options their types"+optionText(m)+".")
 	case kubeletevents.RuntimeDown:
 		return remedy.ForFinding(v1alpha1.Finding{Code: v1alpha1.FindingRuntimeUnreachable}, s)
 	}
+	if m.Cause == kubeletevents.Elsewhere {
+		return []remedy.Step{elsewhere(m, s)}
+	}
 	do := upper(m.String()) + ": " + strings.TrimSuffix(message, ".") + "."
 	return []remedy.Step{{Phase: remedy.Look, Do: do}}
+}
+
+// optionText says of an option what it has to be.
+func optionText(m *kubeletevents.Meaning) string {
+	switch {
+	case m.Option == "":
+		return ": true and false and numbers stand without quotes"
+	case m.Type == "bool":
+		return fmt.Sprintf(": %s is true or false, without quotes", m.Option)
+	}
+	return fmt.Sprintf(": %s is of type %s", m.Option, m.Type)
+}
+
+// elsewhere is the step for what has nothing to do with a handler. The Event has told
+// what it is.
+func elsewhere(m *kubeletevents.Meaning, s remedy.Site) remedy.Step {
+	if m.Socket != "" {
+		return remedy.Step{Phase: remedy.Look, On: s.Nodes.String(), Do: fmt.Sprintf("See what is to serve %s, and start it: no handler is to be mended.", m.Socket),
+			Run: []string{"ls -l " + m.Socket, "journalctl -u kubelet -n 50"}}
+	}
+	return remedy.Step{Phase: remedy.Look, On: s.Nodes.String(), Do: "See to what the Event above names, such as the network, the pause image or the node's resources: no handler is to be mended.",
+		Run: []string{"journalctl -u kubelet -n 50"}}
 }
 
 // upper begins a sentence.

@@ -33,7 +33,7 @@ func AskNode(ctx context.Context, gate *webhook.Gate, nodes *fleet.Fleet, name s
 			a.Node.StartedAt = utc(started.Time)
 		}
 	}
-	a.Node.Down, a.Node.NotReady = n.IsDown(), notReady(n)
+	a.Node.Down, a.Node.NotReady, a.Node.Cordoned = n.IsDown(), notReady(n), n.IsCordoned()
 	a.Node.Handlers = handlersOf(ctx, gate, n)
 	plans := a.tellFindings(n)
 	a.sumUpNode(n)
@@ -48,6 +48,9 @@ func AskNode(ctx context.Context, gate *webhook.Gate, nodes *fleet.Fleet, name s
 	lacks := slices.ContainsFunc(a.Node.Handlers, func(h Handler) bool { return h.Loaded != fleet.Yes })
 	if !alone.Settled.IsZero() && n.Freshness == inventory.Fresh && lacks && !a.Node.Down {
 		plans = append(plans, remedy.ForYoung(alone))
+	}
+	if a.Node.Cordoned {
+		plans = append(plans, remedy.ForCordon(alone))
 	}
 	a.Steps = remedy.Plan(plans...)
 	return a
@@ -67,8 +70,13 @@ func handlersOf(ctx context.Context, gate *webhook.Gate, n *fleet.Node) []Handle
 		classes[class.Handler] = append(classes[class.Handler], class.Name)
 		names = append(names, class.Handler)
 	}
-	if n.Freshness == inventory.Fresh && n.Report.Spec.Next != nil {
-		names = append(names, n.Report.Spec.Next.Handlers...)
+	if n.Freshness == inventory.Fresh {
+		for i := range n.Report.Spec.Handlers { // of a runtime that is down these are not loaded
+			names = append(names, n.Report.Spec.Handlers[i].Name)
+		}
+		if next := n.Report.Spec.Next; next != nil {
+			names = append(names, next.Handlers...)
+		}
 	}
 	slices.Sort(names)
 	handlers := []Handler{}
@@ -103,11 +111,17 @@ func (a *Answer) tellFindings(n *fleet.Node) (plans [][]remedy.Step) {
 
 func (a *Answer) sumUpNode(n *fleet.Node) {
 	a.Outcome, a.Summary = Fine, "all that its runtime has loaded is as it should be"
+	if slices.ContainsFunc(a.Node.Handlers, func(h Handler) bool { return h.Loaded == fleet.Yes && h.Runnable == fleet.NotKnown }) {
+		a.Summary = "nothing is known to be wrong with what its runtime has loaded; nobody looked whether all shims and OCI runtimes are there (reporter.hostRoot)"
+	}
 	if n.Freshness != inventory.Fresh {
 		a.Outcome, a.Summary = Unknown, fmt.Sprintf("what its runtime has loaded is known %s", map[inventory.Freshness]string{
 			inventory.Stale: "no more: its report is too old", inventory.Kubelet: "by its kubelet's list only: it has no report",
 			inventory.Young: "not yet: the node is new", inventory.Silent: "to nobody: it has no report",
 		}[n.Freshness])
+	}
+	if a.Node.Cordoned {
+		a.Summary += "; it is cordoned: no new Pod is put there"
 	}
 	switch {
 	case a.Node.Down:

@@ -116,7 +116,7 @@ func (a *asker) tellGroups() {
 	for _, g := range a.groups {
 		told := Group{
 			Place: string(g.Place), Taint: g.Taint, Runtime: g.Runtime, Freshness: string(g.Freshness), Doubt: string(g.Doubt), State: string(g.State),
-			Down: g.Down, NotReady: g.Unready, Written: g.Written, Next: g.Next, Loaded: g.Loaded, Runnable: g.Runnable, Count: g.Count, Findings: newFindings(g.Findings),
+			Down: g.Down, NotReady: g.Unready, Cordoned: g.Cordoned, Written: g.Written, Next: g.Next, Loaded: g.Loaded, Runnable: g.Runnable, Count: g.Count, Findings: newFindings(g.Findings),
 		}
 		for _, n := range g.Nodes {
 			told.Nodes = append(told.Nodes, n.Name)
@@ -150,6 +150,10 @@ func (a *asker) sumUp() {
 		case outcome != Wrong:
 			outcome, summary = Wrong, f.Detail
 		}
+	}
+	if down := a.chain.Ask.Down; outcome == Fine && down.Count > 0 {
+		outcome, summary = Unknown, fmt.Sprintf("%s; the runtime of %s does not answer", summary, down)
+		a.mendSilent()
 	}
 	if outcome != Fine && a.isUp() {
 		summary = "it runs; made anew: " + summary
@@ -195,8 +199,26 @@ func (a *asker) fine() string {
 		}
 		return text
 	}
-	return fmt.Sprintf("handler %q is loaded on %s %s", ask.Handler, all(ask.Candidates()), where)
+	on := all(ask.Candidates())
+	if down := ask.Down.Count; down > 0 {
+		on = fmt.Sprintf("%d of the %s", ask.Candidates()-down, nodes(ask.Candidates()))
+	}
+	return fmt.Sprintf("handler %q is loaded on %s %s", ask.Handler, on, where) + a.unlooked()
 }
+
+// unlooked says that nobody looked at the handler's programs, which a reporter does
+// only if it may see the folders of the host.
+func (a *asker) unlooked() string {
+	for _, g := range a.candidates() {
+		if g.Loaded == fleet.Yes && g.Runnable == fleet.NotKnown {
+			return notLooked
+		}
+	}
+	return ""
+}
+
+// notLooked is what a summary says of programs that nobody looked at.
+const notLooked = "; nobody looked whether its shim and OCI runtime are there (reporter.hostRoot)"
 
 // all are all of n nodes.
 func all(n int) string {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	nodev1 "k8s.io/api/node/v1"
+
 	"github.com/runtimegate/runtimegate/inventory"
 	"github.com/runtimegate/runtimegate/inventory/fleet"
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
@@ -31,6 +33,7 @@ func site(g *fleet.Group, handler string) remedy.Site {
 	if at < 0 {
 		return s
 	}
+	s.Unlooked = n.Truth(handler).Runnable == fleet.NotKnown
 	for _, p := range []*v1alpha1.Program{n.Report.Spec.Handlers[at].Shim, n.Report.Spec.Handlers[at].Binary} {
 		if p != nil && p.Path != "" && (p.State == v1alpha1.ProgramNotFound || p.State == v1alpha1.ProgramNotExecutable) {
 			s.Missing = append(s.Missing, *p)
@@ -78,6 +81,7 @@ func (a *asker) candidates() (groups []*fleet.Group) {
 // had, or waits: no Pod starts where the runtime is down, nor with a handler that is
 // lost.
 func (a *asker) sumUpNodes() {
+	a.sumUpCordons()
 	groups := a.candidates()
 	down := slices.DeleteFunc(slices.Clone(groups), func(g *fleet.Group) bool { return !g.Down })
 	refused := slices.ContainsFunc(a.verdict.Findings, func(f webhook.Finding) bool {
@@ -106,6 +110,25 @@ func (a *asker) sumUpNodes() {
 	if a.isUp() {
 		a.answer.Summary = "it runs; made anew: " + a.answer.Summary
 	}
+}
+
+// sumUpCordons tells of nodes that let no new Pod in, where no other is left.
+func (a *asker) sumUpCordons() {
+	groups := a.candidates()
+	_, isClass := a.Object.(*nodev1.RuntimeClass)
+	open := slices.ContainsFunc(groups, func(g *fleet.Group) bool { return !g.Cordoned })
+	if isClass || open || len(groups) == 0 || a.chain.Bound != "" || a.daemonSet() != "" {
+		return
+	}
+	for _, g := range groups {
+		a.plans = append(a.plans, remedy.ForCordon(site(g, a.chain.Ask.Handler)))
+	}
+	text := fmt.Sprintf("%s is cordoned: no new Pod is put there", nodesOf(groups))
+	if a.answer.Outcome == Fine {
+		a.answer.Outcome, a.answer.Summary = Wrong, text
+		return
+	}
+	a.answer.Summary += "; " + text
 }
 
 // downText says that the runtime of some nodes does not answer.

@@ -32,7 +32,16 @@ func (t *teller) playNode(ctx context.Context, root string) error {
 		return err
 	}
 	t.node = node
-	t.around = fmt.Sprintf("\nThe node's files, ~/node of the story, are in\n  %s\nTo restart its containerd, where the story says systemctl:\n  kill -USR1 %d", node.Dir, os.Getpid())
+	t.around = fmt.Sprintf("\nThe node's files, ~/node of the story, are in\n  %[1]s\n"+
+		"The node has no systemd and no shell. What \"runtimegate why\" has you run there, as #, is here\n"+
+		"  runtimegate explain --root %[1]s\n"+
+		"  runtimegate report --once -o yaml --host-root %[3]s --node %[5]s\n"+
+		"  runtimegate crosscheck --cri --host-root %[3]s\n"+
+		"  tail %[4]s   # for journalctl -u containerd\n"+
+		"  kill -USR1 %[2]d   # for systemctl restart containerd\n"+
+		"  kill -USR2 %[2]d   # for systemctl stop containerd; USR1 starts it again\n"+
+		"The story has restarted containerd: RestartStorm may be found for 10 minutes more.",
+		node.Dir, os.Getpid(), node.Root(), filepath.Join(t.cluster.Dir, "containerd.log"), harness.RealNodeName)
 	t.stop = node.Stop
 	t.shell = node.Shell
 	t.page.note("Installing runtimegate ...")
@@ -47,14 +56,18 @@ func (t *teller) playNode(ctx context.Context, root string) error {
 	return nil
 }
 
-// restartWhenTold restarts the node's containerd at each SIGUSR1, until the
-// function that it returns is called.
+// restartWhenTold restarts the node's containerd at each SIGUSR1 and ends it at
+// SIGUSR2, until the function that it returns is called.
 func (t *teller) restartWhenTold(ctx context.Context) (stop func()) {
 	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGUSR1)
+	signal.Notify(told, syscall.SIGUSR1, syscall.SIGUSR2)
 	go func() {
-		for range told {
+		for sent := range told {
 			// Broken files are part of looking around: kubectl shows that it is down.
+			if sent == syscall.SIGUSR2 {
+				_ = t.node.StopContainerd()
+				continue
+			}
 			_ = t.node.RestartContainerd(ctx)
 		}
 	}()

@@ -83,10 +83,7 @@ func (f *finder) origin(h *HandlerReport, o *Origin, loaded bool) {
 		return s
 	}
 	at := Place{o.File, o.Line}
-	fix := fmt.Sprintf("write [%s]", f.tableFor(h.Name))
-	if o.fix != "" {
-		fix = o.fix
-	}
+	fix := f.moveTo(o)
 	switch o.cause {
 	case causeReplaced:
 		f.add(CodeSectionReplaced, severity(Error), *o.By, h.Name, f.replacedFix(o), "%s", f.replacedText(h, o, loaded))
@@ -98,15 +95,15 @@ func (f *finder) origin(h *HandlerReport, o *Origin, loaded bool) {
 		if f.rt.class() == classA || o.plugin == imagesCRI {
 			code = CodeWrongPluginName
 		}
-		f.add(code, severity(Error), at, h.Name, fix, "handler %q is ignored: %s", h.Name, o.Why)
+		f.add(code, f.worst(severity(Error), h, o), at, h.Name, fix, "%s is ignored: %s", f.what(h, o), o.Why)
 	case causeUnknownPlugin:
 		hint := ""
 		if near := Nearest(o.plugin, []string{oldCRI, runtimeCRI}); near != "" {
 			hint = fmt.Sprintf("; %s was meant", near)
 		}
-		f.add(CodeUnknownPlugin, severity(Warning), at, h.Name, fix, "handler %q is ignored: %s%s", h.Name, o.Why, hint)
+		f.add(CodeUnknownPlugin, f.worst(severity(Warning), h, o), at, h.Name, fix, "%s is ignored: %s%s", f.what(h, o), o.Why, hint)
 	case causeWrongParent:
-		f.add(CodeWrongParentTable, severity(Warning), at, h.Name, fix, "handler %q is ignored: %s", h.Name, o.Why)
+		f.add(CodeWrongParentTable, f.worst(severity(Warning), h, o), at, h.Name, fix, "%s is ignored: %s", f.what(h, o), o.Why)
 	case causeVanished:
 		// Where it serves no CRI there is a finding that says so.
 		if f.r.Daemon.State == Running && f.rt.Name == Containerd {

@@ -17,10 +17,12 @@ type position struct{ line, column int }
 type mark struct {
 	path []string
 	at   position
-	// table is set for a header, and for a key whose value is a table.
-	table bool
-	// text is the value of a string, number or boolean.
-	text string
+	// table is set for a header, and for a key whose value is a table; header for
+	// a header alone.
+	table, header bool
+	// text is the value of a string, number or boolean, which is scalar.
+	text   string
+	scalar bool
 }
 
 // An outline is where a file says what. It knows no rules: of a file that is
@@ -56,7 +58,7 @@ func scanOutline(data []byte) *outline {
 		}
 		var at position
 		table, at = o.path(nil, expr)
-		o.marks = append(o.marks, mark{path: table, at: at, table: true})
+		o.marks = append(o.marks, mark{path: table, at: at, table: true, header: true})
 	}
 	return o
 }
@@ -112,7 +114,7 @@ func (o *outline) keyValue(table []string, n *unstable.Node, depth int) {
 	case unstable.InlineTable:
 		m.table = true
 	case unstable.String, unstable.Integer, unstable.Bool:
-		m.text = string(v.Data)
+		m.text, m.scalar = string(v.Data), true
 	}
 	o.marks = append(o.marks, m)
 	switch {

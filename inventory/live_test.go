@@ -116,8 +116,17 @@ func TestFromStatusFindings(t *testing.T) {
 			},
 			want: []string{
 				`RestartPending Warning /etc/containerd/config.toml:3 nvidia: handler "nvidia" is loaded with runtime_type "io.containerd.runc.v2" and BinaryName "/usr/bin/nvidia-container-runtime", its files now say runtime_type "io.containerd.runc.v2": first see the finding WrongParentTable of it, then restart containerd`,
-				`WrongParentTable Warning /etc/containerd/conf.d/nvidia.toml:2 nvidia: handler "nvidia" is ignored: [plugins."io.containerd.cri.v1.runtime".runtimes.nvidia] is no place for a handler`,
+				`WrongParentTable Warning /etc/containerd/conf.d/nvidia.toml:2 nvidia: a table of handler "nvidia" is ignored: [plugins."io.containerd.cri.v1.runtime".runtimes.nvidia] is no place for a handler`,
 			},
+			next: &v1alpha1.Next{Handlers: []string{"nvidia", "runc"}, DefaultHandler: "runc"},
+		},
+		"a handler runs without its options, which stand in the wrong place": {
+			loaded: loadedWith("nvidia", "runc"),
+			files: map[string]string{
+				"config.toml":        root,
+				"conf.d/nvidia.toml": "version = 3\n" + table("nvidia") + "[plugins.'io.containerd.cri.v1.runtime'.runtimes.nvidia.options]\nBinaryName = '/usr/bin/nvidia-container-runtime'\n",
+			},
+			want: []string{`WrongParentTable Warning /etc/containerd/conf.d/nvidia.toml:4 nvidia: a part of handler "nvidia" is ignored: [plugins."io.containerd.cri.v1.runtime".runtimes.nvidia.options] is no place`},
 			next: &v1alpha1.Next{Handlers: []string{"nvidia", "runc"}, DefaultHandler: "runc"},
 		},
 		"a restart that one handler needs would take another": {

@@ -83,11 +83,11 @@ var byCode = map[string]func(*finding) []Step{
 	config.CodeDuplicateOwner:       correct("Keep it in one file, so that what wins does not depend on the files' names."),
 	config.CodeHigherDropInVersion:  rewrite("Give the drop-in the version of the main file, and the plugin names of that version."),
 	config.CodeLostInMigration:      rewrite("Give all files one version and one plugin name."),
-	config.CodeOldPluginName:        rewrite("Use the plugin name that this version of the file has."),
-	config.CodeWrongPluginName:      rewrite("Use the plugin name that this version of the file has."),
+	config.CodeOldPluginName:        correct("Use the plugin name that this version of the file has."),
+	config.CodeWrongPluginName:      correct("Use the plugin name that this version of the file has."),
 	config.CodeTwoNames:             rewrite("Keep one of the two names of the CRI plugin."),
-	config.CodeUnknownPlugin:        rewrite("Use the name of the CRI plugin: no plugin has this one."),
-	config.CodeWrongParentTable:     rewrite("Put the table where handlers are read."),
+	config.CodeUnknownPlugin:        correct("Use the name of the CRI plugin: no plugin has this one."),
+	config.CodeWrongParentTable:     correct("Put the table where handlers are read, and those below it with it."),
 	config.CodeRuntimeTypeEmpty:     correct("Set runtime_type."),
 	config.CodeBinaryNameIgnored:    correct("Give the shim its own options, or use the runc shim: another takes no notice of BinaryName."),
 }
@@ -109,8 +109,8 @@ func (f *finding) mendIfNothingElse(what string) Step {
 // loaded all the same needs no restart.
 func rewrite(what string) func(*finding) []Step { return rewriting(what, needless) }
 
-// correct is the remedy of a file that says of a handler what it should not. What is
-// loaded may be the same.
+// correct is the remedy of a file that says of a handler what it should not, or where it
+// should not. What is loaded may be the same.
 func correct(what string) func(*finding) []Step { return rewriting(what, ifPending) }
 
 func rewriting(what string, loaded need) func(*finding) []Step {

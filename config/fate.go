@@ -110,10 +110,7 @@ func (o *outline) definitions(file string) []Origin {
 // below are the headers of tables below the handler's own, without the one that part
 // is, and keys all that is set in any of them.
 func (o *Origin) below() (headers, keys []mark) {
-	for _, m := range o.doc.marks {
-		if len(m.path) <= len(o.table) || !slices.Equal(m.path[:len(o.table)], o.table) {
-			continue
-		}
+	for _, m := range o.doc.under(o.table) {
 		switch {
 		case m.header && !slices.Equal(m.path, o.part):
 			headers = append(headers, m)

@@ -15,6 +15,7 @@ func (f *finder) handler(h *HandlerReport) {
 	if !f.loaded(h.Name) {
 		return
 	}
+	f.optionTypes(h)
 	at := f.place(h)
 	isDefault := h.Name == f.final.DefaultHandler
 	grave := Warning
@@ -57,6 +58,7 @@ func (f *finder) origins(h *HandlerReport) {
 	for _, o := range h.Origins {
 		if o.Fate == Loaded || o.Fate == Merged {
 			owners[o.File] = o.Line
+			f.unknownKeys(h, &o)
 		}
 		f.origin(h, &o, loaded)
 	}

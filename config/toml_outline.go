@@ -34,6 +34,8 @@ type outline struct {
 
 	newlines []int
 	data     []byte
+	// groups are the marks below tables of so many keys, by table.
+	groups map[int]map[string][]mark
 }
 
 // scanOutline reads where things stand. What go-toml 1 takes and go-toml 2
@@ -187,4 +189,24 @@ func (o *outline) plugins() []string {
 		}
 	}
 	return names
+}
+
+// under are the marks below a table. All tables of the same depth are found at once:
+// a file may have very many handlers.
+func (o *outline) under(table []string) []mark {
+	n := len(table)
+	if o.groups[n] == nil {
+		groups := map[string][]mark{}
+		for _, m := range o.marks {
+			if len(m.path) > n {
+				key := strings.Join(m.path[:n], pathSep)
+				groups[key] = append(groups[key], m)
+			}
+		}
+		if o.groups == nil {
+			o.groups = map[int]map[string][]mark{}
+		}
+		o.groups[n] = groups
+	}
+	return o.groups[n][strings.Join(table, pathSep)]
 }

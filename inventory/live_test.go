@@ -99,6 +99,7 @@ func TestFromStatusFindings(t *testing.T) {
 			want: []string{
 				`Expiring Error /etc/containerd/config.toml:3 kata: handler "kata" is loaded with runtime_type "io.containerd.runc.v2", but after the next restart of containerd none of its Pods can start: its files no longer give it a runtime_type; mend the files before the node reboots`,
 				`RuntimeTypeEmpty Warning /etc/containerd/config.toml:3 kata: handler "kata" has no runtime_type`,
+				`UnknownKey Warning /etc/containerd/config.toml:4 kata: handler "kata": containerd 2.4.2 knows no key runtime_tipe`,
 			},
 			next: &v1alpha1.Next{Handlers: []string{"kata", "runc"}, DefaultHandler: "runc"},
 		},

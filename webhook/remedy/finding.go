@@ -87,7 +87,9 @@ var byCode = map[string]func(*finding) []Step{
 	config.CodeWrongPluginName:      correct("Use the plugin name that this version of the file has."),
 	config.CodeTwoNames:             rewrite("Keep one of the two names of the CRI plugin."),
 	config.CodeUnknownPlugin:        correct("Use the name of the CRI plugin: no plugin has this one."),
-	config.CodeWrongParentTable:     correct("Put the table where handlers are read, and those below it with it."),
+	config.CodeWrongParentTable:     correct("Put the table where handlers are read."),
+	config.CodeUnknownKey:           correct("Correct the key, or take it out: the runtime ignores it."),
+	config.CodeOptionWrongType:      correct("Give the option a value of the kind that the finding names."),
 	config.CodeRuntimeTypeEmpty:     correct("Set runtime_type."),
 	config.CodeBinaryNameIgnored:    correct("Give the shim its own options, or use the runc shim: another takes no notice of BinaryName."),
 }

@@ -43,6 +43,11 @@ type Origin struct {
 	fix   string
 	// table is the whole key of the handler's table.
 	table []string
+	// part is set where only tables below the handler's stand in the file: the
+	// first of them.
+	part []string
+	// doc is the file.
+	doc *outline
 }
 
 // A Place is a line of a file.
@@ -84,12 +89,15 @@ func (o *outline) definitions(file string) []Origin {
 				continue
 			}
 			seen[key] = true
+			var part []string
 			if len(m.path) > len(table) {
 				if header, ok := o.find(table...); ok {
 					m.at = header.at
+				} else if m.header {
+					part = m.path
 				}
 			}
-			d := Origin{File: file, Line: m.at.line, Column: m.at.column, name: table[len(table)-1], table: table}
+			d := Origin{File: file, Line: m.at.line, Column: m.at.column, name: table[len(table)-1], table: table, part: part, doc: o}
 			if foldEqual(table[0], "plugins") && len(table) > 1 {
 				d.plugin = table[1]
 			}
@@ -97,6 +105,20 @@ func (o *outline) definitions(file string) []Origin {
 		}
 	}
 	return found
+}
+
+// below are the headers of tables below the handler's own, without the one that part
+// is, and keys all that is set in any of them.
+func (o *Origin) below() (headers, keys []mark) {
+	for _, m := range o.doc.under(o.table) {
+		switch {
+		case m.header && !slices.Equal(m.path, o.part):
+			headers = append(headers, m)
+		case !m.table:
+			keys = append(keys, m)
+		}
+	}
+	return headers, keys
 }
 
 // handlerTables returns the tables of handlers that a mark belongs to: the one

@@ -34,9 +34,17 @@ func (o *Origin) misplaced(f *File) bool {
 		o.ignored(causeWrongParent, "an unquoted dot makes [%s] a part of handler %q", tableText(t), t[4])
 		o.fix = fmt.Sprintf("write [%s], or give it a name without a dot", tableText(append(append([]string{}, t[:4]...), t[4]+"."+t[5])))
 	default:
-		o.ignored(causeWrongParent, "[%s] is no place for a handler", tableText(t))
+		o.ignored(causeWrongParent, "%s", o.noPlace())
 	}
 	return true
+}
+
+// noPlace says of a table that no handler is read there.
+func (o *Origin) noPlace() string {
+	if o.part != nil {
+		return fmt.Sprintf("[%s] is no place for a part of a handler", tableText(o.part))
+	}
+	return fmt.Sprintf("[%s] is no place for a handler", tableText(o.table))
 }
 
 // tableText writes a table's key as one would in a file.
@@ -65,7 +73,7 @@ func (l *loader) judge1(r *Result) func(f *File, o *Origin) {
 		case len(o.table) == 4:
 			// go-toml 1 looks here when there is no table containerd.
 			if _, ok := l.files[winner].doc.below("plugins", plugin, "containerd"); ok {
-				o.ignored(causeWrongParent, "[%s] is no place for a handler", tableText(o.table))
+				o.ignored(causeWrongParent, "%s", o.noPlace())
 				return
 			}
 			fallthrough
@@ -131,7 +139,7 @@ func (l *loader) judge2(r *Result) func(f *File, o *Origin) {
 }
 
 func (o *Origin) misplaced4() bool {
-	o.ignored(causeWrongParent, "[%s] is no place for a handler: the table containerd is missing in between", tableText(o.table))
+	o.ignored(causeWrongParent, "%s: the table containerd is missing in between", o.noPlace())
 	return true
 }
 

@@ -40,6 +40,7 @@ const (
 	CodeImportMatchesNothing = "ImportMatchesNothing"
 	CodeLostInMigration      = "LostInMigration"
 	CodeNotImported          = "NotImported"
+	CodeOptionWrongType      = "OptionWrongType"
 	CodeOldPluginName        = "OldPluginName"
 	CodeOverridden           = "Overridden"
 	CodeRuntimeTypeEmpty     = "RuntimeTypeEmpty"
@@ -49,6 +50,7 @@ const (
 	CodeTemplateReplacesBase = "TemplateReplacesBase"
 	CodeTwoNames             = "TwoPluginNames"
 	CodeTypeReplaced         = "TypeReplaced"
+	CodeUnknownKey           = "UnknownKey"
 	CodeUnknownPlugin        = "UnknownPlugin"
 	CodeUnreferencable       = "UnreferencableHandler"
 	CodeWrongParentTable     = "WrongParentTable"
@@ -60,9 +62,9 @@ var Codes = []string{
 	CodeBinaryNameIgnored, CodeBinaryNotExecutable, CodeBinaryNotFound, CodeCRIDisabled, CodeDaemonWillNotStart,
 	CodeDefaultChanged, CodeDefaultMissing, CodeDumpNotProof, CodeDuplicateOwner, CodeGeneratedFile,
 	CodeHandlerDropped, CodeHigherDropInVersion, CodeImportMatchesNothing, CodeLostInMigration, CodeNotImported,
-	CodeOldPluginName, CodeOverridden, CodeRuntimeTypeEmpty, CodeSectionReplaced, CodeShimNotExecutable,
-	CodeShimNotFound, CodeTemplateReplacesBase, CodeTwoNames, CodeTypeReplaced, CodeUnknownPlugin, CodeUnreferencable, CodeWrongParentTable,
-	CodeWrongPluginName,
+	CodeOldPluginName, CodeOptionWrongType, CodeOverridden, CodeRuntimeTypeEmpty, CodeSectionReplaced, CodeShimNotExecutable,
+	CodeShimNotFound, CodeTemplateReplacesBase, CodeTwoNames, CodeTypeReplaced, CodeUnknownKey, CodeUnknownPlugin, CodeUnreferencable,
+	CodeWrongParentTable, CodeWrongPluginName,
 }
 
 // A Finding is one thing that is wrong, or worth knowing.

@@ -15,6 +15,7 @@ func (f *finder) handler(h *HandlerReport) {
 	if !f.loaded(h.Name) {
 		return
 	}
+	f.optionTypes(h)
 	at := f.place(h)
 	isDefault := h.Name == f.final.DefaultHandler
 	grave := Warning
@@ -57,6 +58,7 @@ func (f *finder) origins(h *HandlerReport) {
 	for _, o := range h.Origins {
 		if o.Fate == Loaded || o.Fate == Merged {
 			owners[o.File] = o.Line
+			f.unknownKeys(h, &o)
 		}
 		f.origin(h, &o, loaded)
 	}
@@ -83,10 +85,7 @@ func (f *finder) origin(h *HandlerReport, o *Origin, loaded bool) {
 		return s
 	}
 	at := Place{o.File, o.Line}
-	fix := fmt.Sprintf("write [%s]", f.tableFor(h.Name))
-	if o.fix != "" {
-		fix = o.fix
-	}
+	fix := f.moveTo(o)
 	switch o.cause {
 	case causeReplaced:
 		f.add(CodeSectionReplaced, severity(Error), *o.By, h.Name, f.replacedFix(o), "%s", f.replacedText(h, o, loaded))
@@ -98,15 +97,15 @@ func (f *finder) origin(h *HandlerReport, o *Origin, loaded bool) {
 		if f.rt.class() == classA || o.plugin == imagesCRI {
 			code = CodeWrongPluginName
 		}
-		f.add(code, severity(Error), at, h.Name, fix, "handler %q is ignored: %s", h.Name, o.Why)
+		f.add(code, f.worst(severity(Error), h, o), at, h.Name, fix, "%s is ignored: %s", f.what(h, o), o.Why)
 	case causeUnknownPlugin:
 		hint := ""
 		if near := Nearest(o.plugin, []string{oldCRI, runtimeCRI}); near != "" {
 			hint = fmt.Sprintf("; %s was meant", near)
 		}
-		f.add(CodeUnknownPlugin, severity(Warning), at, h.Name, fix, "handler %q is ignored: %s%s", h.Name, o.Why, hint)
+		f.add(CodeUnknownPlugin, f.worst(severity(Warning), h, o), at, h.Name, fix, "%s is ignored: %s%s", f.what(h, o), o.Why, hint)
 	case causeWrongParent:
-		f.add(CodeWrongParentTable, severity(Warning), at, h.Name, fix, "handler %q is ignored: %s", h.Name, o.Why)
+		f.add(CodeWrongParentTable, f.worst(severity(Warning), h, o), at, h.Name, fix, "%s is ignored: %s", f.what(h, o), o.Why)
 	case causeVanished:
 		// Where it serves no CRI there is a finding that says so.
 		if f.r.Daemon.State == Running && f.rt.Name == Containerd {

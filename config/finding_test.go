@@ -13,6 +13,7 @@ import (
 // Trees of testdata/truth that are odd on purpose though everything loads.
 var oddTrees = []string{
 	"odd-names", "empty-name", "no-type", "options-as-handler", "dotted-", "same-handler-two-files", "override-values", "plugin-typo", "falsy-override", "key-case",
+	"unknown-field", "default-after-subtable", "version-after-table", "runtime-engine",
 }
 
 // On a tree whose handlers are all loaded there is no finding above Info.

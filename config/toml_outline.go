@@ -17,10 +17,12 @@ type position struct{ line, column int }
 type mark struct {
 	path []string
 	at   position
-	// table is set for a header, and for a key whose value is a table.
-	table bool
-	// text is the value of a string, number or boolean.
-	text string
+	// table is set for a header, and for a key whose value is a table; header for
+	// a header alone.
+	table, header bool
+	// text is the value of a string, number or boolean, which is scalar.
+	text   string
+	scalar bool
 }
 
 // An outline is where a file says what. It knows no rules: of a file that is
@@ -32,6 +34,8 @@ type outline struct {
 
 	newlines []int
 	data     []byte
+	// groups are the marks below tables of so many keys, by table.
+	groups map[int]map[string][]mark
 }
 
 // scanOutline reads where things stand. What go-toml 1 takes and go-toml 2
@@ -56,7 +60,7 @@ func scanOutline(data []byte) *outline {
 		}
 		var at position
 		table, at = o.path(nil, expr)
-		o.marks = append(o.marks, mark{path: table, at: at, table: true})
+		o.marks = append(o.marks, mark{path: table, at: at, table: true, header: true})
 	}
 	return o
 }
@@ -112,7 +116,7 @@ func (o *outline) keyValue(table []string, n *unstable.Node, depth int) {
 	case unstable.InlineTable:
 		m.table = true
 	case unstable.String, unstable.Integer, unstable.Bool:
-		m.text = string(v.Data)
+		m.text, m.scalar = string(v.Data), true
 	}
 	o.marks = append(o.marks, m)
 	switch {
@@ -185,4 +189,24 @@ func (o *outline) plugins() []string {
 		}
 	}
 	return names
+}
+
+// under are the marks below a table. All tables of the same depth are found at once:
+// a file may have very many handlers.
+func (o *outline) under(table []string) []mark {
+	n := len(table)
+	if o.groups[n] == nil {
+		groups := map[string][]mark{}
+		for _, m := range o.marks {
+			if len(m.path) > n {
+				key := strings.Join(m.path[:n], pathSep)
+				groups[key] = append(groups[key], m)
+			}
+		}
+		if o.groups == nil {
+			o.groups = map[int]map[string][]mark{}
+		}
+		o.groups[n] = groups
+	}
+	return o.groups[n][strings.Join(table, pathSep)]
 }

@@ -99,6 +99,7 @@ func TestFromStatusFindings(t *testing.T) {
 			want: []string{
 				`Expiring Error /etc/containerd/config.toml:3 kata: handler "kata" is loaded with runtime_type "io.containerd.runc.v2", but after the next restart of containerd none of its Pods can start: its files no longer give it a runtime_type; mend the files before the node reboots`,
 				`RuntimeTypeEmpty Warning /etc/containerd/config.toml:3 kata: handler "kata" has no runtime_type`,
+				`UnknownKey Warning /etc/containerd/config.toml:4 kata: handler "kata": containerd 2.4.2 knows no key runtime_tipe`,
 			},
 			next: &v1alpha1.Next{Handlers: []string{"kata", "runc"}, DefaultHandler: "runc"},
 		},
@@ -116,8 +117,17 @@ func TestFromStatusFindings(t *testing.T) {
 			},
 			want: []string{
 				`RestartPending Warning /etc/containerd/config.toml:3 nvidia: handler "nvidia" is loaded with runtime_type "io.containerd.runc.v2" and BinaryName "/usr/bin/nvidia-container-runtime", its files now say runtime_type "io.containerd.runc.v2": first see the finding WrongParentTable of it, then restart containerd`,
-				`WrongParentTable Warning /etc/containerd/conf.d/nvidia.toml:2 nvidia: handler "nvidia" is ignored: [plugins."io.containerd.cri.v1.runtime".runtimes.nvidia] is no place for a handler`,
+				`WrongParentTable Warning /etc/containerd/conf.d/nvidia.toml:2 nvidia: a table of handler "nvidia" is ignored: [plugins."io.containerd.cri.v1.runtime".runtimes.nvidia] is no place for a handler`,
 			},
+			next: &v1alpha1.Next{Handlers: []string{"nvidia", "runc"}, DefaultHandler: "runc"},
+		},
+		"a handler runs without its options, which stand in the wrong place": {
+			loaded: loadedWith("nvidia", "runc"),
+			files: map[string]string{
+				"config.toml":        root,
+				"conf.d/nvidia.toml": "version = 3\n" + table("nvidia") + "[plugins.'io.containerd.cri.v1.runtime'.runtimes.nvidia.options]\nBinaryName = '/usr/bin/nvidia-container-runtime'\n",
+			},
+			want: []string{`WrongParentTable Warning /etc/containerd/conf.d/nvidia.toml:4 nvidia: a part of handler "nvidia" is ignored: [plugins."io.containerd.cri.v1.runtime".runtimes.nvidia.options] is no place`},
 			next: &v1alpha1.Next{Handlers: []string{"nvidia", "runc"}, DefaultHandler: "runc"},
 		},
 		"a restart that one handler needs would take another": {

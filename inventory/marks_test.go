@@ -49,7 +49,7 @@ func TestMarks(t *testing.T) {
 		"no report":      {[]change{label("kata")}, true, "", corev1.ConditionUnknown, "NotReported", 0},
 		"kubelet's list": {[]change{label("kata"), listed}, true, "+runc -kata", corev1.ConditionUnknown, "NotReported", 0},
 		"unreachable": {[]change{label("kata"), finding(v1alpha1.FindingRuntimeUnreachable, "", v1alpha1.SeverityError)}, false,
-			"+nvidia +runc", corev1.ConditionFalse, "RuntimeUnreachable", 14 * time.Minute},
+			"", corev1.ConditionFalse, "RuntimeUnreachable", 14 * time.Minute},
 		"never seen": {[]change{label("kata"), unloaded, finding(v1alpha1.FindingRuntimeUnreachable, "", v1alpha1.SeverityError)}, false,
 			"", corev1.ConditionFalse, "RuntimeUnreachable", 14 * time.Minute},
 		"nothing known": {[]change{unloaded}, false, "", corev1.ConditionUnknown, "NotReported", 14 * time.Minute},

@@ -80,3 +80,21 @@ type KeyPair struct {
 	CertFile string `toml:"tls_cert_file"`
 	KeyFile  string `toml:"tls_key_file"`
 }
+
+// RuncOptions are the options of the runc shim. Containerd names them by the fields of
+// a message (api/types/runc/options). It has CriuPath up to 1.7, TaskApi since 2.0.
+type RuncOptions struct {
+	NoPivotRoot    bool
+	NoNewKeyring   bool
+	ShimCgroup     string
+	IOUID          uint32 `toml:"IoUid"`
+	IOGID          uint32 `toml:"IoGid"`
+	BinaryName     string
+	Root           string
+	CriuPath       string
+	SystemdCgroup  bool
+	CriuImagePath  string
+	CriuWorkPath   string
+	TaskAPIAddress string `toml:"TaskApiAddress"`
+	TaskAPIVersion uint32 `toml:"TaskApiVersion"`
+}

@@ -90,6 +90,8 @@ var byCode = map[string]func(*finding) []Step{
 	config.CodeTwoNames:             rewrite("Keep one of the two names of the CRI plugin."),
 	config.CodeUnknownPlugin:        rewrite("Use the name of the CRI plugin: no plugin has this one."),
 	config.CodeWrongParentTable:     rewrite("Put the table where handlers are read."),
+	config.CodeUnknownKey:           rewrite("Correct the key, or take it out: the runtime ignores it."),
+	config.CodeOptionWrongType:      rewrite("Give the option a value of the kind that the finding names."),
 	config.CodeRuntimeTypeEmpty:     rewrite("Set runtime_type."),
 	config.CodeBinaryNameIgnored:    rewrite("Give the shim its own options, or use the runc shim: another takes no notice of BinaryName."),
 }

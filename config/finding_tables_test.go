@@ -1,0 +1,62 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// findingTexts are the findings of a tree above Info, with what they say.
+func findingTexts(t *testing.T, version string, files map[string]string) []string {
+	t.Helper()
+	r, err := Load(hostileHost(files), Options{Runtime: mustRuntime(t, version), Path: main})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range r.Findings {
+		if f.Severity != Info {
+			text := fmt.Sprintf("%s %s %s:%d: %s; %s", f.Severity, f.Code, f.File, f.Line, f.Message, f.Fix)
+			got = append(got, strings.ReplaceAll(text, runtimeCRI, "R"))
+		}
+	}
+	return got
+}
+
+func TestTablesInTheWrongPlace(t *testing.T) {
+	const (
+		root    = "version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n"
+		right   = "version = 3\n\n[plugins.\"io.containerd.cri.v1.runtime\".containerd.runtimes.nvidia]\n  runtime_type = \"io.containerd.runc.v2\"\n\n"
+		wrong   = "version = 3\n\n[plugins.\"io.containerd.cri.v1.runtime\".runtimes.nvidia]\n  runtime_type = \"io.containerd.runc.v2\"\n\n"
+		options = "[plugins.\"io.containerd.cri.v1.runtime\".runtimes.nvidia.options]\n  BinaryName = \"/usr/bin/nvidia-container-runtime\"\n"
+	)
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"the table and its options": {
+			map[string]string{main: root, drop: wrong + options},
+			[]string{`Warning WrongParentTable /etc/containerd/conf.d/99-nvidia.toml:3: handler "nvidia" is ignored: [plugins."R".runtimes.nvidia] is no place for a handler: the table containerd is missing in between; write [plugins."R".containerd.runtimes.nvidia] and [plugins."R".containerd.runtimes.nvidia.options] in place of line 6`},
+		},
+		"the options alone": {
+			map[string]string{main: root, drop: right + options},
+			[]string{`Warning WrongParentTable /etc/containerd/conf.d/99-nvidia.toml:6: a part of handler "nvidia" is ignored: [plugins."R".runtimes.nvidia.options] is no place for a part of a handler: the table containerd is missing in between; write [plugins."R".containerd.runtimes.nvidia.options]`},
+		},
+		"options of the built-in runc": {
+			map[string]string{main: root, drop: "[plugins.'io.containerd.cri.v1.runtime'.runtimes.runc]\nruntime_type = \"io.containerd.runc.v2\"\noptions = {SystemdCgroup = true}\n"},
+			[]string{`Warning WrongParentTable /etc/containerd/conf.d/99-nvidia.toml:1: a table of handler "runc" is ignored: [plugins."R".runtimes.runc] is no place for a handler: the table containerd is missing in between; write [plugins."R".containerd.runtimes.runc]`},
+		},
+		"what another place gives as well": {
+			map[string]string{main: root + strings.TrimPrefix(strings.ReplaceAll(right+options, ".runtimes.nvidia.options", ".containerd.runtimes.nvidia.options"), "version = 3\n"), drop: wrong + options},
+			nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, findingTexts(t, "2.4.2", test.files)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

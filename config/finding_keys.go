@@ -104,9 +104,8 @@ func (f *finder) unknownKeys(h *HandlerReport, o *Origin) {
 			continue
 		}
 		said[tableText(key)] = true
-		severity := Warning
 		if m.isEmpty() || m.text == "podsandbox" {
-			severity = Info
+			continue // installers leave keys of older versions that say nothing
 		}
 		table := tableText(key[:len(key)-1])
 		fix := "take it out, or correct its name"
@@ -120,7 +119,7 @@ func (f *finder) unknownKeys(h *HandlerReport, o *Origin) {
 		case keyIn(f.rt, name, above) != "":
 			fix = fmt.Sprintf("move it to [%s]", tableText(o.table[:len(o.table)-2]))
 		}
-		f.add(CodeUnknownKey, severity, Place{o.File, m.at.line}, h.Name, fix,
+		f.add(CodeUnknownKey, Warning, Place{o.File, m.at.line}, h.Name, fix,
 			"handler %q: containerd %s knows no key %s in [%s], and ignores it", h.Name, f.rt.Version, quoteKey(name), table)
 	}
 }

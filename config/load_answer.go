@@ -181,7 +181,7 @@ var proxyKinds = map[string]string{
 }
 
 func cri1(rt Runtime, p *schema.Plugin) CRI {
-	c := CRI{Handlers: handlers(p.Runtimes), DefaultHandler: p.DefaultRuntimeName}
+	c := CRI{Handlers: handlers(p.Runtimes), DefaultHandler: p.DefaultRuntimeName, Settings: settingsOf(rt, p.Runtimes)}
 	if rt.atLeast(1, 7, 0) {
 		c.CDI = ptr(p.EnableCDI)
 	}
@@ -277,7 +277,7 @@ func dumpCRI2(rt Runtime, out *file2, p plugins2) CRI {
 }
 
 func cri2(rt Runtime, p *schema.RuntimePlugin) CRI {
-	c := CRI{Handlers: handlers(p.Runtimes), DefaultHandler: p.DefaultRuntimeName, CDI: p.EnableCDI}
+	c := CRI{Handlers: handlers(p.Runtimes), DefaultHandler: p.DefaultRuntimeName, CDI: p.EnableCDI, Settings: settingsOf(rt, p.Runtimes)}
 	if rt.atLeast(2, 4, 0) {
 		c.CDI = ptr(true)
 	}

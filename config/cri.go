@@ -32,6 +32,9 @@ type CRI struct {
 	// CDI says whether CDI device injection is on; nil when the source does
 	// not tell.
 	CDI *bool
+	// Settings are what else is set of containerd's handlers, by handler and key; what
+	// is empty or off is left out. Nil when the source does not tell.
+	Settings map[string]map[string]string
 }
 
 // Handler returns the handler of that name.

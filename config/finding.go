@@ -82,7 +82,7 @@ type Finding struct {
 
 // FixBeforeRestart is the Fix of files with which a runtime that runs would not start
 // again.
-const FixBeforeRestart = "mend this before the runtime restarts: until then it runs with what it has loaded"
+const FixBeforeRestart = "mend this before the runtime restarts: one that runs goes on with what it has loaded until then"
 
 // maxFindings bounds the findings of a hostile tree.
 const maxFindings = 500
@@ -157,14 +157,9 @@ func (f *finder) find(tail ...string) Place {
 func (f *finder) state() {
 	switch f.r.Daemon.State {
 	case NoStart:
-		at := f.main()
-		for _, file := range f.files {
-			if file.Error != "" {
-				at = Place{File: file.Path, Line: errorLine(file.Error)}
-			}
-		}
+		at, about := f.stoppedAt()
 		f.add(CodeDaemonWillNotStart, Error, at, "", FixBeforeRestart,
-			"%s will not start: %s", f.rt, f.r.Daemon.Reason)
+			"%s will not start: %s%s", f.rt, f.r.Daemon.Reason, about)
 		if strings.Contains(f.r.Daemon.Reason, `invalid disabled plugin URI "cri"`) {
 			f.add(CodeCRIDisabled, Error, f.find("disabled_plugins"), "", `take "cri" out of disabled_plugins`,
 				"disabled_plugins names the CRI plugin: under its right name too it would serve no Pods")
@@ -176,6 +171,8 @@ func (f *finder) state() {
 			at, fix = f.find("disabled_plugins"), "take the plugin out of disabled_plugins"
 		case strings.Contains(f.r.Daemon.Reason, "default_runtime_name"):
 			at = f.find("default_runtime_name")
+		default:
+			at = f.ofHandler(f.r.Daemon.Reason)
 		}
 		f.add(CodeCRIDisabled, Error, at, "", fix, "%s would start but serve no Pods: %s", f.rt, f.r.Daemon.Reason)
 	}

@@ -142,16 +142,23 @@ func (f *finder) notImported(h *HandlerReport, o *Origin, severity Severity) {
 	dir := path.Dir(o.File)
 	fix := fmt.Sprintf("add %q to imports in %s", dir+"/*"+path.Ext(o.File), f.opt.Path)
 	why := "no imports of " + f.opt.Path + " name it"
+	empty, near := "", false
 	for _, file := range f.files {
 		for _, imp := range file.Imports {
-			if matches, _ := path.Match(imp.Path, o.File); matches {
+			pattern := fmt.Sprintf("the pattern %q of %s:%d", imp.Pattern, file.Path, max(1, imp.Line))
+			switch matches, _ := path.Match(imp.Path, o.File); {
+			case matches:
 				return // the runtime does not get as far as it: another finding says why
-			}
-			if path.Dir(imp.Path) == dir {
-				why = fmt.Sprintf("the pattern %q of %s does not match it", imp.Pattern, file.Path)
-				fix = fmt.Sprintf("rename it so that %q matches it", path.Base(imp.Path))
+			case path.Dir(imp.Path) == dir:
+				why, near = pattern+" does not match it", true
+				fix = fmt.Sprintf("rename it so that %q matches it, or correct the pattern", path.Base(imp.Path))
+			case len(imp.Matched) == 0:
+				empty = "; " + pattern + " matches no file"
 			}
 		}
+	}
+	if !near {
+		why += empty
 	}
 	if f.rt.Name == CRIO {
 		why = "CRI-O reads " + f.crioDir() + " only"

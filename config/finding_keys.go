@@ -103,10 +103,10 @@ func (f *finder) unknownKeys(h *HandlerReport, o *Origin) {
 		if keyIn(f.rt, name, level) != "" || said[tableText(key)] || file.isHandler(key) {
 			continue
 		}
-		if m.isEmpty() || m.text == "podsandbox" {
-			continue // of an older version, and as good as not there
-		}
 		said[tableText(key)] = true
+		if m.isEmpty() || m.text == "podsandbox" {
+			continue // installers leave keys of older versions that say nothing
+		}
 		table := tableText(key[:len(key)-1])
 		fix := "take it out, or correct its name"
 		switch near := Nearest(name, level); {

@@ -60,3 +60,16 @@ func TestTablesInTheWrongPlace(t *testing.T) {
 		})
 	}
 }
+
+func TestImportsThatMissAFileAreNamed(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"/etc/containerd/conf.d/*.conf": `the pattern "/etc/containerd/conf.d/*.conf" of /etc/containerd/config.toml:2 does not match it; rename it so that "*.conf" matches it, or correct the pattern, then restart the runtime`,
+		"/etc/containerd/cnf.d/*.toml":  `no imports of /etc/containerd/config.toml name it; the pattern "/etc/containerd/cnf.d/*.toml" of /etc/containerd/config.toml:2 matches no file; add "/etc/containerd/conf.d/*.toml" to imports in /etc/containerd/config.toml, then restart the runtime`,
+	} {
+		got := findingTexts(t, "2.4.2", map[string]string{main: "version = 3\nimports = [\"" + pattern + "\"]\n", drop: "version = 3\n" + nv2})
+		want = `Warning NotImported /etc/containerd/conf.d/99-nvidia.toml:2: handler "nvidia" stands in a file that nothing reads: ` + want
+		if len(got) == 0 || got[0] != want {
+			t.Errorf("got %q, want %s", got, want)
+		}
+	}
+}

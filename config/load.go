@@ -113,6 +113,8 @@ type loader struct {
 	// merged1 and merged2 are what comes out of all files: of 1.x, or of 2.x.
 	merged1 *file1
 	merged2 *file2
+	// stops is why the daemon would not start, nil if it would.
+	stops error
 	// probed are the programs of handlers that were looked at.
 	probed map[Handler]Runnability
 }

@@ -56,6 +56,12 @@ func (a *DumpAnswer) fail(err error) {
 	a.Error = err.Error()
 }
 
+// noStart is noStart; what it was is kept for the findings.
+func (l *loader) noStart(err error) DaemonAnswer {
+	l.stops = err
+	return noStart(err)
+}
+
 func noStart(err error) DaemonAnswer { return DaemonAnswer{State: NoStart, Reason: err.Error()} }
 
 func criOff(format string, args ...any) DaemonAnswer {
@@ -102,7 +108,7 @@ func (l *loader) answer1(out *file1, err error) (dump DumpAnswer, daemon DaemonA
 	}
 	if err != nil {
 		dump.fail(err)
-		return dump, noStart(err)
+		return dump, l.noStart(err)
 	}
 	if p != nil {
 		if dump.Unreadable = hasEmptyKey(p); !dump.Unreadable {
@@ -110,7 +116,7 @@ func (l *loader) answer1(out *file1, err error) (dump DumpAnswer, daemon DaemonA
 		}
 	}
 	if err := checkTop(out); err != nil {
-		return dump, noStart(err)
+		return dump, l.noStart(err)
 	}
 	if disabled {
 		daemon = criOff("disabled_plugins names %s", criName1(out.Version))
@@ -175,7 +181,7 @@ var proxyKinds = map[string]string{
 }
 
 func cri1(rt Runtime, p *schema.Plugin) CRI {
-	c := CRI{Handlers: handlers(p.Runtimes), DefaultHandler: p.DefaultRuntimeName}
+	c := CRI{Handlers: handlers(p.Runtimes), DefaultHandler: p.DefaultRuntimeName, Settings: settingsOf(rt, p.Runtimes)}
 	if rt.atLeast(1, 7, 0) {
 		c.CDI = ptr(p.EnableCDI)
 	}
@@ -227,7 +233,7 @@ func (l *loader) answer2(out *file2, err error) (dump DumpAnswer, daemon DaemonA
 	}
 	switch {
 	case err != nil:
-		return dump, noStart(err), p
+		return dump, l.noStart(err), p
 	case dumped != out:
 		p, err = resolve(out, err)
 	default:
@@ -237,7 +243,7 @@ func (l *loader) answer2(out *file2, err error) (dump DumpAnswer, daemon DaemonA
 		err = checkTop(out)
 	}
 	if err != nil {
-		return dump, noStart(err), p
+		return dump, l.noStart(err), p
 	}
 	return dump, l.daemon2(out, p), p
 }
@@ -271,7 +277,7 @@ func dumpCRI2(rt Runtime, out *file2, p plugins2) CRI {
 }
 
 func cri2(rt Runtime, p *schema.RuntimePlugin) CRI {
-	c := CRI{Handlers: handlers(p.Runtimes), DefaultHandler: p.DefaultRuntimeName, CDI: p.EnableCDI}
+	c := CRI{Handlers: handlers(p.Runtimes), DefaultHandler: p.DefaultRuntimeName, CDI: p.EnableCDI, Settings: settingsOf(rt, p.Runtimes)}
 	if rt.atLeast(2, 4, 0) {
 		c.CDI = ptr(true)
 	}

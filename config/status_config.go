@@ -3,6 +3,8 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/runtimegate/runtimegate/config/schema"
 )
 
 // crioName is the runtimeName of CRI-O.
@@ -15,6 +17,11 @@ type containerdInfo struct {
 		RuntimeType string         `json:"runtimeType"`
 		RuntimePath string         `json:"runtimePath"`
 		Options     map[string]any `json:"options"`
+
+		WithoutHostDevices   bool     `json:"privileged_without_host_devices"`
+		PodAnnotations       []string `json:"PodAnnotations"`
+		ContainerAnnotations []string `json:"ContainerAnnotations"`
+		BaseRuntimeSpec      string   `json:"baseRuntimeSpec"`
 	} `json:"runtimes"`
 	DefaultRuntimeName string `json:"defaultRuntimeName"`
 }
@@ -59,6 +66,9 @@ func (s *Status) readConfig(text string) (map[string]Handler, error) {
 		}
 		s.CDI = &on
 		s.DefaultHandler = info.Containerd.DefaultRuntimeName
+		if rt, err := ParseRuntime(Containerd + "://" + s.RuntimeVersion); err == nil {
+			s.Settings = info.Containerd.settings(rt)
+		}
 		return info.Containerd.handlers(), nil
 	case info.CRIO != nil:
 		if s.RuntimeName == "" {
@@ -81,6 +91,17 @@ func (c *containerdInfo) handlers() map[string]Handler {
 		handlers[name] = Handler{Name: name, RuntimeType: r.RuntimeType, RuntimePath: r.RuntimePath, BinaryName: binary}
 	}
 	return handlers
+}
+
+func (c *containerdInfo) settings(rt Runtime) map[string]map[string]string {
+	runtimes := make(map[string]schema.Runtime, len(c.Runtimes))
+	for name, r := range c.Runtimes {
+		runtimes[name] = schema.Runtime{
+			Type: r.RuntimeType, Options: r.Options, WithoutHostDevices: r.WithoutHostDevices, BaseRuntimeSpec: r.BaseRuntimeSpec,
+			PodAnnotations: r.PodAnnotations, ContainerAnnotations: r.ContainerAnnotations,
+		}
+	}
+	return settingsOf(rt, runtimes)
 }
 
 func (c *crioInfo) handlers() map[string]Handler {

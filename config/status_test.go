@@ -116,7 +116,7 @@ func containerdStatusForms(t *testing.T) map[string]statusForm {
 		},
 		"as Go writes it, beside the version": {
 			`{"version": {"runtime_name": "containerd", "runtime_version": "2.1.0"}, "status": {"status": {"conditions": []}, "info": {"config": ` + quoted(`,"enableCDI":true`) + `}, "runtime_handlers": [{"name": "runc", "features": {"recursive_read_only_mounts": true, "user_namespaces": true}}]}}`,
-			Status{CRI: CRI{Handlers: runc, DefaultHandler: "runc", CDI: &on}, RuntimeName: "containerd", RuntimeVersion: "2.1.0", Features: both},
+			Status{CRI: CRI{Handlers: runc, DefaultHandler: "runc", CDI: &on, Settings: map[string]map[string]string{"runc": {}}}, RuntimeName: "containerd", RuntimeVersion: "2.1.0", Features: both},
 		},
 		"lists that disagree": {
 			`{"status": {"conditions": []}, "info": {"config": ` + quoted("") + `}, "runtimeHandlers": [{"name": "kata", "features": {}}, {"name": "crun"}]}`,

@@ -3,6 +3,7 @@ package inventory
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -166,6 +167,10 @@ func (l *live) pending() {
 		}
 		loaded, ok := l.Loaded.Handler(h.Name)
 		breaks := l.breaks(h)
+		changed := l.changed(h.Name)
+		if ok && len(changed) > 0 {
+			l.amiss = append(l.amiss, h.Name)
+		}
 		if ok && l.Loaded.RuntimeName == config.Containerd && loaded != h { // others don't tell all of this
 			l.amiss = append(l.amiss, h.Name)
 		}
@@ -180,16 +185,53 @@ func (l *live) pending() {
 			l.add(v1alpha1.FindingExpiring, v1alpha1.SeverityError, at, h.Name,
 				"handler %q is loaded with %s, but after the next restart of %s none of its Pods can start: %s; mend the files before the node reboots",
 				h.Name, settings(loaded), l.Loaded.RuntimeName, breaks)
-		case l.Loaded.RuntimeName == config.Containerd && loaded != h:
+		case l.Loaded.RuntimeName == config.Containerd && loaded != h || len(changed) > 0:
 			// Other runtimes don't tell all of this.
+			var now, then []string
+			if loaded != h {
+				now, then = append(now, settings(loaded)), append(then, settings(h))
+			}
+			for _, key := range changed[:min(len(changed), maxChanged)] {
+				now, then = append(now, setting(&l.Loaded.CRI, h.Name, key)), append(then, setting(next, h.Name, key))
+			}
 			l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, at, h.Name,
-				"handler %q is loaded with %s, its files now say %s: %s", h.Name, settings(loaded), settings(h), l.restart(l.first(h.Name)))
+				"handler %q is loaded with %s, its files now say %s: %s", h.Name, strings.Join(now, " and "), strings.Join(then, " and "), l.restart(l.first(h.Name)))
 		}
 	}
 	if now, then := l.Loaded.DefaultHandler, next.DefaultHandler; now != "" && then != "" && now != then {
 		l.add(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, config.Place{}, then,
 			"the next restart of %s makes %q the default handler in place of %q", l.Loaded.RuntimeName, then, now)
 	}
+}
+
+// maxChanged bounds the settings that one finding names.
+const maxChanged = 3
+
+// changed are the keys of a handler that its files set otherwise than the runtime has
+// them loaded, if it tells. What is off or empty is the same as not set.
+func (l *live) changed(handler string) []string {
+	loaded, ok := l.Loaded.Settings[handler]
+	next := l.Next.Daemon.CRI.Settings[handler]
+	if !ok || next == nil {
+		return nil
+	}
+	keys := map[string]bool{}
+	for key, value := range loaded {
+		keys[key] = next[key] != value
+	}
+	for key, value := range next {
+		keys[key] = loaded[key] != value
+	}
+	maps.DeleteFunc(keys, func(_ string, differs bool) bool { return !differs })
+	return slices.Sorted(maps.Keys(keys))
+}
+
+// setting is what is set for a key of a handler.
+func setting(cri *config.CRI, handler, key string) string {
+	if value, ok := cri.Settings[handler][key]; ok {
+		return key + " = " + value
+	}
+	return "no " + key
 }
 
 // first says what to look at before a restart for what the files say of a handler: a
@@ -244,6 +286,7 @@ var told = []string{
 var unread = []string{
 	config.CodeNotImported, config.CodeOldPluginName, config.CodeWrongPluginName, config.CodeWrongParentTable, config.CodeUnknownPlugin,
 	config.CodeSectionReplaced, config.CodeLostInMigration, config.CodeTypeReplaced,
+	config.CodeUnknownKey, config.CodeOptionWrongType,
 }
 
 // ofFiles takes over the loader's findings from Warning upwards, and of those below

@@ -54,6 +54,16 @@ func loadedWith(handlers ...string) *config.Status {
 }
 
 // withBinary gives a handler of an answer an OCI runtime.
+// withSettings is a status that tells what else is set of the handlers.
+func withSettings(s *config.Status, handler, key, value string) *config.Status {
+	s.Settings = map[string]map[string]string{}
+	for _, h := range s.Handlers {
+		s.Settings[h.Name] = map[string]string{}
+	}
+	s.Settings[handler][key] = value
+	return s
+}
+
 func withBinary(s *config.Status, name, binary string) *config.Status {
 	for i := range s.Handlers {
 		if s.Handlers[i].Name == name {
@@ -108,6 +118,12 @@ func TestFromStatusFindings(t *testing.T) {
 			files:  map[string]string{"config.toml": root + strings.ReplaceAll(table("kata"), runcV2, "io.containerd.kata.v2")},
 			want:   []string{`RestartPending Warning /etc/containerd/config.toml:3 kata: handler "kata" is loaded with runtime_type "io.containerd.runc.v2", its files now say runtime_type "io.containerd.kata.v2": restart containerd`},
 			next:   &v1alpha1.Next{Handlers: []string{"kata", "runc"}, DefaultHandler: "runc"},
+		},
+		"the files say something else of an option": {
+			loaded: withSettings(loadedWith("kata", "nvidia", "runc"), "nvidia", "privileged_without_host_devices", "true"),
+			files:  map[string]string{"config.toml": root + table("nvidia") + "options = {SystemdCgroup = true, Root = '', IoUid = 0}\n" + table("kata") + "privileged_without_host_devices = false\n"},
+			want:   []string{`RestartPending Warning /etc/containerd/config.toml:3 nvidia: handler "nvidia" is loaded with no options.SystemdCgroup and privileged_without_host_devices = true, its files now say options.SystemdCgroup = true and no privileged_without_host_devices: restart containerd`},
+			next:   &v1alpha1.Next{Handlers: []string{"kata", "nvidia", "runc"}, DefaultHandler: "runc"},
 		},
 		"a table in the wrong place would have said what is loaded": {
 			loaded: withBinary(loadedWith("nvidia", "runc"), "nvidia", "/usr/bin/nvidia-container-runtime"),

@@ -139,8 +139,14 @@ func (f *finding) notImported() []Step {
 	if f.Runtime.Name == config.CRIO {
 		return rewrite("Move the file to where the runtime reads it.")(f)
 	}
+	if m := emptyPattern.FindStringSubmatch(f.Message); m != nil {
+		return rewrite(fmt.Sprintf("Nothing reads this file: correct the pattern %s at %s, or move the file to where it matches.", m[1], m[2]))(f)
+	}
 	return rewrite("Move the file to where the runtime reads it, or extend imports in the main file.")(f)
 }
+
+// emptyPattern is how a finding names the import that does not match a file.
+var emptyPattern = regexp.MustCompile(`the pattern ("(?:[^"\\]|\\.)*") of (\S+:\d+)`)
 
 // lasting adds to the steps of a finding where to change the file that they name, if it
 // is written anew at every start.

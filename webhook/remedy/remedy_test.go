@@ -94,6 +94,7 @@ func found() (all []v1alpha1.Finding) {
 		{Code: v1alpha1.FindingBroken, Message: `handler "nvidia" has no runtime_type: none of its Pods can start; set runtime_type`},
 		{Code: v1alpha1.FindingExpiring, Message: `after the next restart none of its Pods can start: its shim is gone; mend the files`},
 		{Code: config.CodeCRIDisabled, Message: "disabled_plugins has it"},
+		{Code: config.CodeNotImported, Message: `handler "nvidia" stands in a file that nothing reads: the pattern "conf.d/*.conf" of /etc/containerd/config.toml:2 does not match it; rename it`},
 		{Code: v1alpha1.FindingHandlerLost, Handler: "kata"},
 		{Code: v1alpha1.FindingExpiring, Handler: "kata"},
 	} {
@@ -316,5 +317,14 @@ func TestAdviceFitsTheNode(t *testing.T) {
 				t.Errorf("want %q, not %q, in:\n%s", tt.says, tt.lies, got)
 			}
 		})
+	}
+}
+
+func TestImportThatMissesAFileIsNamed(t *testing.T) {
+	found := v1alpha1.Finding{Code: config.CodeNotImported, File: "/etc/containerd/conf.d/99.toml", Line: 3, Handler: "nvidia",
+		Message: `handler "nvidia" stands in a file that nothing reads: the pattern "conf.d/*.conf" of /etc/containerd/config.toml:2 does not match it; rename it`}
+	want := `Mend /etc/containerd/conf.d/99.toml:3. Nothing reads this file: correct the pattern "conf.d/*.conf" at /etc/containerd/config.toml:2, or move the file to where it matches.`
+	if got := ForFinding(found, sites[0].site)[0].Do; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }

@@ -48,7 +48,7 @@ func TestMarks(t *testing.T) {
 		"stale":          {[]change{label("kata"), label("nvidia"), stale}, false, "", corev1.ConditionUnknown, "ReportStale", 0},
 		"no report":      {[]change{label("kata")}, true, "", corev1.ConditionUnknown, "NotReported", 0},
 		"kubelet's list": {[]change{label("kata"), listed}, true, "+runc -kata", corev1.ConditionUnknown, "NotReported", 0},
-		"unreachable": {[]change{label("kata"), finding(v1alpha1.FindingRuntimeUnreachable, "", v1alpha1.SeverityError)}, false,
+		"unreachable: nothing is known, what is there stays": {[]change{label("kata"), finding(v1alpha1.FindingRuntimeUnreachable, "", v1alpha1.SeverityError)}, false,
 			"", corev1.ConditionFalse, "RuntimeUnreachable", 14 * time.Minute},
 		"never seen": {[]change{label("kata"), unloaded, finding(v1alpha1.FindingRuntimeUnreachable, "", v1alpha1.SeverityError)}, false,
 			"", corev1.ConditionFalse, "RuntimeUnreachable", 14 * time.Minute},

@@ -31,6 +31,17 @@ func (n *RealNode) InstallGate(ctx context.Context, root string) error {
 	return fmt.Errorf("%w\n%s", err, pods)
 }
 
+// RestartReporter has the node's reporter start anew, so that it counts no restart of
+// containerd from before.
+func (n *RealNode) RestartReporter(ctx context.Context) error {
+	for _, do := range []string{"restart", "status"} {
+		if _, err := n.cluster.Must(ctx, "", "kubectl", "rollout", do, "daemonset", "--namespace="+RealNodeNamespace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // chartValues are what the node lacks: without a network for Pods these are in
 // that of the host, where the API server is not behind the Service kubernetes;
 // and its runc knows no seccomp, which a Pod goes without only if it is

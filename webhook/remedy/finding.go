@@ -2,8 +2,6 @@ package remedy
 
 import (
 	"fmt"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -187,7 +185,9 @@ func (f *finding) expiring() []Step {
 	case broken:
 		hold = f.hold(fmt.Sprintf("after the next start no Pod of handler %q can start", f.Site.Handler))
 		why, _, _ := strings.Cut(breaks, "; ")
-		return []Step{hold, f.mendIfNothingElse("After the next start: " + why + "."), f.explain(), f.again(gone, ifPending)}
+		mend := f.mendIfNothingElse("After the next start: " + why + ".")
+		mend.joint.also = f.programs() // a finding about these says the same
+		return []Step{hold, mend, f.explain(), f.again(gone, ifPending)}
 	case f.File == "":
 		return []Step{hold, f.bring(), f.next(), f.explain(), f.again(gone, ifPending)}
 	}
@@ -198,82 +198,8 @@ func (f *finding) pending() []Step {
 	return []Step{f.see(), f.keep(), f.next(), f.unlooked(), f.drain(), f.start(), f.loaded()}
 }
 
-// named are the settings that tell of a program, as a finding has them.
-var named = regexp.MustCompile(`(runtime_type|runtime_path|BinaryName) "([^"]+)"`)
-
-// unlooked is the step that looks at what a restart would have a handler start, where
-// it works now and nobody has looked.
-func (f *finding) unlooked() Step {
-	_, then, changes := strings.Cut(f.Message, "its files now say ")
-	if !f.Unlooked || !changes {
-		return Step{}
-	}
-	var run []string
-	for _, setting := range named.FindAllStringSubmatch(then, -1) {
-		switch name := setting[2]; {
-		case strings.Contains(name, "/"):
-			run = append(run, "ls -l "+name)
-		case setting[1] == "runtime_type":
-			parts := strings.Split(name, ".")
-			run = append(run, "command -v containerd-shim-"+strings.Join(parts[max(0, len(parts)-2):], "-"))
-		default:
-			run = append(run, "command -v "+name)
-		}
-	}
-	return Step{Phase: Check, On: f.on(), Run: run, Do: fmt.Sprintf("See that what the files now name for handler %q is there: nobody looked (reporter.hostRoot), it works now, and a restart breaks it if not.", f.Site.Handler)}
-}
-
-// broken is the remedy of programs that are not there.
-func (f *finding) broken() []Step {
-	if strings.Contains(f.Message, "no runtime_type") {
-		return []Step{f.mend("Set runtime_type: without one no Pod of the handler can start."), f.explain(), f.drain(), f.start(), f.again(gone, notTold)}
-	}
-	steps := f.Site.install(f.at())
-	if len(steps) == 0 {
-		return f.program()
-	}
-	return append(steps, f.again(gone, ifPending))
-}
-
-func (f *finding) program() []Step {
-	return []Step{
-		joined(Mend, f.on(), joint{nodes: f.on(), topic: "programs of " + f.Site.Handler, between: "; ", end: ".",
-			begin: fmt.Sprintf("Install what is missing, make it executable, or correct the path to it in %s: ", f.at()), says: []string{f.Message}}),
-		f.again(gone, ifPending),
-	}
-}
-
-// install are the steps that put programs where they are looked for.
-func (s *Site) install(at string) (steps []Step) {
-	for _, p := range s.Missing {
-		where, run := "correct the path to it", "ls -l "+p.Path
-		shim := strings.HasPrefix(path.Base(p.Path), "containerd-shim-")
-		if !strings.Contains(p.Path, "/") { // it is looked for in the folders of the daemon's PATH
-			run = "command -v " + p.Path
-			where = map[bool]string{true: "correct runtime_type", false: "correct the name"}[shim]
-		}
-		do := fmt.Sprintf("Install %s%s, or %s in %s.", p.Path, s.with(shim), where, at)
-		if p.State == v1alpha1.ProgramNotExecutable {
-			do = fmt.Sprintf("Make %s executable.", p.Path)
-		}
-		steps = append(steps, Step{Phase: Mend, On: s.on(), Do: do, Run: []string{run}})
-	}
-	return steps
-}
-
-// with names the installer of a program, if one is known.
-func (s *Site) with(shim bool) string {
-	i := s.installer()
-	if i.name == "" || shim && i.noShim {
-		return ""
-	}
-	return ", with " + i.name
-}
-
 func (f *finding) defaultBroken() []Step {
-	cordon := Step{Phase: Hold, Do: fmt.Sprintf("Keep Pods off %s, and don't drain: what runs keeps running, and no Pod without a RuntimeClass can start there.", f.on()),
-		Run: []string{"kubectl cordon " + f.first()}, undrained: true}
-	steps := []Step{cordon, f.see()}
+	steps := []Step{f.cordon(), f.see()}
 	if install := f.Site.install(f.at()); len(install) > 0 {
 		steps = append(steps, install...)
 	} else {
@@ -372,7 +298,7 @@ func (f *finding) nextStart() []Step {
 	mend := f.mendIfNothingElse("Until then the runtime goes on with what it has loaded.")
 	switch {
 	case f.Code == config.CodeCRIDisabled && f.File == "" && f.Down:
-		mend = joined(Mend, f.on(), joint{nodes: f.on(), topic: "cri", begin: fmt.Sprintf("Mend what keeps the CRI plugin of %s from coming up: another finding names it, or else its log.", f.runtime())},
+		mend = joined(Mend, f.on(), joint{nodes: f.on(), topic: "cri", begin: fmt.Sprintf("Mend what keeps the CRI plugin of %s from coming up: another finding, \"runtimegate explain\" or its log names it.", f.runtime())},
 			"journalctl -u "+f.unit()+" | grep -i cri | tail -n 20")
 	case f.Code == config.CodeCRIDisabled && f.File != "" && strings.Contains(f.Message, "disabled_plugins"):
 		mend = f.mend("The CRI plugin must not be among disabled_plugins.")

@@ -28,9 +28,12 @@ func ForPrograms(s Site) []Step {
 // ForOptions returns what to do where an Event tells that a handler is loaded with
 // settings that are wrong.
 func ForOptions(s Site, mend string, look ...string) []Step {
-	f := &finding{Site: &s, Finding: v1alpha1.Finding{Handler: s.Handler}}
+	f := &finding{Site: &s, Finding: v1alpha1.Finding{Handler: s.Handler, File: s.Origin}}
 	step := f.mend(mend)
 	step.Run = look
+	if s.Default {
+		return []Step{s.cordon(), step, f.explain(), f.start(), s.retried(), s.uncordon()}
+	}
 	return []Step{step, f.explain(), f.drain(), f.start(), s.retried()}
 }
 

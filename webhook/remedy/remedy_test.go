@@ -233,6 +233,21 @@ func TestRemediesRestartLast(t *testing.T) {
 	}
 }
 
+// TestOneStepForProgramsThatAreMissing: what the next start breaks for want of a program
+// is said once, by the finding about that.
+func TestOneStepForProgramsThatAreMissing(t *testing.T) {
+	const reason = "its shim /opt/shim is not there"
+	var said int
+	for _, s := range planOf(true, true,
+		v1alpha1.Finding{Code: v1alpha1.FindingExpiring, Handler: "nvidia", Message: "after the next restart none of its Pods can start: " + reason + "; mend the files"},
+		v1alpha1.Finding{Code: config.CodeShimNotFound, Handler: "nvidia", Message: reason}) {
+		said += strings.Count(s.Do, reason)
+	}
+	if said != 1 {
+		t.Errorf("the reason is told %d times", said)
+	}
+}
+
 func TestPlanKeepsEachStepOnce(t *testing.T) {
 	one := []Step{{Phase: Again, Do: "c"}, {Phase: Look, Do: "a", On: "n"}}
 	two := []Step{{Phase: Look, Do: "a", On: "n"}, {Phase: Look, Do: "a", On: "m"}, {Phase: Mend, Do: "b"}}
@@ -280,7 +295,7 @@ func TestAdviceFitsTheNode(t *testing.T) {
 		},
 		"a runtime that serves no CRI has not told why": {
 			found: v1alpha1.Finding{Code: config.CodeCRIDisabled, Message: "its CRI plugin is disabled or has failed; see disabled_plugins in its configuration"},
-			site:  Site{Down: true}, says: "another finding names it", lies: "disabled_plugins",
+			site:  Site{Down: true}, says: "another finding, ", lies: "disabled_plugins",
 		},
 		"a file that disables the CRI plugin has": {
 			found: v1alpha1.Finding{Code: config.CodeCRIDisabled, File: "/etc/containerd/config.toml", Message: "would start but serve no Pods: disabled_plugins names io.containerd.grpc.v1.cri"},

@@ -18,6 +18,10 @@ type Site struct {
 	Runtime v1alpha1.Runtime
 	// Handler is the one asked for; the default handler's name if none is.
 	Handler string
+	// Origin is the place that gives the runtime the handler, Default whether it is the
+	// node's default one.
+	Origin  string
+	Default bool
 	// Loaded: the handler is loaded now.
 	Loaded bool
 	// Missing are the programs of the handler that are not there.
@@ -184,6 +188,12 @@ func (s *Site) drain() Step {
 	}
 	return Step{Phase: Drain, closes: s.Nodes, Do: fmt.Sprintf("Drain %s, so that no Pod meets a runtime that is just starting. It stops at Pods that nothing makes anew; --force removes them.", s.on()),
 		Run: []string{fmt.Sprintf("kubectl drain %s --ignore-daemonsets --delete-emptydir-data", s.first())}}
+}
+
+// cordon is the step that keeps Pods off a node whose default handler starts none.
+func (s *Site) cordon() Step {
+	return Step{Phase: Hold, Do: fmt.Sprintf("Keep Pods off %s, and don't drain: what runs keeps running, and no Pod without a RuntimeClass can start there.", s.on()),
+		Run: []string{"kubectl cordon " + s.first()}, undrained: true}
 }
 
 // uncordon is the step that lets Pods in on a node again.

@@ -63,6 +63,8 @@ type joint struct {
 	nodes, topic string
 	// about is the handler for which a file is mended.
 	about string
+	// also is another topic of which it says no more than a step of a higher rank does.
+	also string
 	// rank: of a topic the highest has the word.
 	rank int
 	// begin and end are what the step says, and says what each adds in between.
@@ -129,6 +131,7 @@ func (s *Step) joins(other *Step) bool {
 	}
 	// What is known of one file of a handler says what there is to do in another.
 	same := s.joint.about != "" && s.joint.about == other.joint.about && s.joint.rank != other.joint.rank
+	same = same || other.joint.topic != "" && (s.joint.also == other.joint.topic || other.joint.also == s.joint.topic)
 	return same || s.joint.topic == other.joint.topic
 }
 

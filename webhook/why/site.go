@@ -23,7 +23,8 @@ func site(g *fleet.Group, handler string) remedy.Site {
 	}
 	s := remedy.Site{
 		Nodes: g.Sample(), Handler: handler, Runtime: siteRuntime(n), Down: n.IsDown(), NotReady: notReady(n), Settled: n.SettledAt(),
-		Loaded: n.Freshness == inventory.Fresh && slices.Contains(n.Loaded(), handler),
+		Default: handler == n.Default() && handler != "",
+		Loaded:  n.Freshness == inventory.Fresh && slices.Contains(n.Loaded(), handler),
 	}
 	if n.Report == nil {
 		return s
@@ -33,6 +34,7 @@ func site(g *fleet.Group, handler string) remedy.Site {
 	if at < 0 {
 		return s
 	}
+	s.Origin = n.Report.Spec.Handlers[at].Origin
 	s.Unlooked = n.Truth(handler).Runnable == fleet.NotKnown
 	for _, p := range []*v1alpha1.Program{n.Report.Spec.Handlers[at].Shim, n.Report.Spec.Handlers[at].Binary} {
 		if p != nil && p.Path != "" && (p.State == v1alpha1.ProgramNotFound || p.State == v1alpha1.ProgramNotExecutable) {

@@ -40,7 +40,7 @@ func (t *teller) playNode(ctx context.Context, root string) error {
 		"  tail %[4]s   # for journalctl -u containerd\n"+
 		"  kill -USR1 %[2]d   # for systemctl restart containerd\n"+
 		"  kill -USR2 %[2]d   # for systemctl stop containerd; USR1 starts it again\n"+
-		"The story has restarted containerd: RestartStorm may be found for 10 minutes more.",
+		"Restart it four times within 10 minutes, and RestartStorm is found, too.",
 		node.Dir, os.Getpid(), node.Root(), filepath.Join(t.cluster.Dir, "containerd.log"), harness.RealNodeName)
 	t.stop = node.Stop
 	t.shell = node.Shell

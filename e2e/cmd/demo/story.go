@@ -58,6 +58,11 @@ func tell(ctx context.Context, dir string, options options, wait func() error) (
 	if wait == nil {
 		return nil
 	}
+	if t.node != nil {
+		if err := t.node.RestartReporter(ctx); err != nil {
+			return err
+		}
+	}
 	t.page.note(fmt.Sprintf("It stays up. To look around:\n  export KUBECONFIG=%s PATH=%s:$PATH%s\nTo stop it:\n  kill %d",
 		t.cluster.Kubeconfig(), bin, t.around, os.Getpid()))
 	if t.node != nil {

@@ -32,9 +32,26 @@ func handlersOf(r *config.Result) []*explainedHandler {
 			Origins:     append([]config.Origin{}, h.Origins...),
 			RuntimeType: h.RuntimeType, RuntimePath: h.RuntimePath, BinaryName: h.BinaryName, Runnability: h.Runnability,
 		}
+		if r.Daemon.State == config.CRIOff {
+			e.unserved(r.Daemon.Reason)
+		}
 		out = append(out, e)
 	}
 	return out
+}
+
+// unserved takes back that a handler would be loaded: the daemon serves no CRI.
+func (h *explainedHandler) unserved(reason string) {
+	counts := func(fate config.Fate) bool { return fate == config.Loaded || fate == config.Merged }
+	if !counts(config.Fate(h.Fate)) {
+		return
+	}
+	h.Fate, h.Reason = string(config.Lost), "the runtime would not serve the CRI: "+reason
+	for i := range h.Origins {
+		if o := &h.Origins[i]; counts(o.Fate) {
+			o.Fate, o.Why = config.Lost, h.Reason
+		}
+	}
 }
 
 // reasonOf says why a handler is not loaded. Why one that is loaded is not so

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,7 @@ const (
 	// Overridden: a later file takes it away.
 	Overridden Fate = "Overridden"
 	// Lost: the migration to a newer config version leaves it behind, or the
-	// daemon does not start.
+	// daemon does not start or serves no CRI.
 	Lost Fate = "Lost"
 	// Ignored: it stands where the runtime does not look.
 	Ignored Fate = "Ignored"
@@ -199,6 +200,9 @@ func (l *loader) fates(r *Result, passed []*File) []HandlerReport {
 	for _, f := range passed {
 		for _, o := range f.doc.definitionsOrNone(f.Path) {
 			o.Fate, o.cause, o.Why = Ignored, causeNotRead, "the file is not read"
+			if end := l.endsBefore(f); end != "" {
+				o.Fate, o.Why = Lost, fmt.Sprintf("the runtime does not start: it reads no further than %s", end)
+			}
 			rep := report(o.name)
 			rep.Origins = append(rep.Origins, o)
 		}
@@ -214,6 +218,19 @@ func (l *loader) fates(r *Result, passed []*File) []HandlerReport {
 		reports = append(reports, *rep)
 	}
 	return reports
+}
+
+// endsBefore is the file at which the load ends before it comes to one that some file
+// imports; "" if that is not why it is not read.
+func (l *loader) endsBefore(f *File) string {
+	for _, read := range l.files {
+		for _, imp := range read.Imports {
+			if slices.Contains(imp.Matched, f.Path) {
+				return l.lastPath()
+			}
+		}
+	}
+	return ""
 }
 
 func (o *outline) definitionsOrNone(file string) []Origin {

@@ -165,14 +165,12 @@ func (f *finder) state() {
 				"disabled_plugins names the CRI plugin: under its right name too it would serve no Pods")
 		}
 	case CRIOff:
-		at, fix := f.main(), "mend the cause before the runtime restarts"
+		at, fix := f.ofHandler(f.r.Daemon.Reason), "mend the cause before the runtime restarts"
 		switch {
 		case strings.HasPrefix(f.r.Daemon.Reason, "disabled_plugins"):
 			at, fix = f.find("disabled_plugins"), "take the plugin out of disabled_plugins"
 		case strings.Contains(f.r.Daemon.Reason, "default_runtime_name"):
 			at = f.find("default_runtime_name")
-		default:
-			at = f.ofHandler(f.r.Daemon.Reason)
 		}
 		f.add(CodeCRIDisabled, Error, at, "", fix, "%s would start but serve no Pods: %s", f.rt, f.r.Daemon.Reason)
 	}

@@ -69,6 +69,21 @@ func TestNoHandlerIsLostInSilence(t *testing.T) {
 	t.Logf("%d handlers not loaded", n)
 }
 
+// A file that is not read because the load ends before it is not told as ignored.
+func TestFilesBehindABrokenOneAreLost(t *testing.T) {
+	r, err := Load(hostileHost(map[string]string{
+		main: "version = 3\nimports = [\"conf.d/*.toml\"]\n", drop: "version = 3\n" + nv2, "/etc/containerd/conf.d/50-logs.toml": "oom_score = \n",
+	}), Options{Runtime: mustRuntime(t, "2.4.2"), Path: main})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.Handlers[0]
+	want := "the runtime does not start: it reads no further than /etc/containerd/conf.d/50-logs.toml"
+	if got.Name != "nvidia" || got.Fate != Lost || got.Origins[0].Why != want {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // A findingTest is a small tree and the findings it has above Info, and those
 // of Info that are asked for.
 type findingTest struct {

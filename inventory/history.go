@@ -18,7 +18,7 @@ const (
 func (l *live) history() {
 	if n := len(l.Starts); n >= stormStarts {
 		l.add(v1alpha1.FindingRestartStorm, v1alpha1.SeverityWarning, config.Place{}, "",
-			"%s was started %d times within 10 minutes, last at %s: see why in its log", l.Loaded.RuntimeName, n, l.Starts[n-1].UTC().Format(time.RFC3339))
+			"%s was started %d times within 10 minutes, the last that answered at %s: see why in its log", l.Loaded.RuntimeName, n, l.Starts[n-1].UTC().Format(time.RFC3339))
 	}
 	if l.Before == nil || l.Before.Source != v1alpha1.SourceCRI {
 		return

@@ -125,7 +125,7 @@ func TestStormComesLast(t *testing.T) {
 	if got, want := report.Spec.Summary.Findings, "WrongParentTable, RestartStorm"; got != want {
 		t.Errorf("findings %s, want %s", got, want)
 	}
-	if got, want := report.Spec.Findings[1].Message, "containerd was started 5 times within 10 minutes, last at 2026-01-02T03:04:05Z: see why in its log"; got != want {
+	if got, want := report.Spec.Findings[1].Message, "containerd was started 5 times within 10 minutes, the last that answered at 2026-01-02T03:04:05Z: see why in its log"; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
 }

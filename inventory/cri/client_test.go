@@ -121,7 +121,7 @@ func TestAsk(t *testing.T) {
 				t.Fatal(err)
 			}
 			on := true
-			want := config.CRI{Handlers: handlers, DefaultHandler: "runc", CDI: &on}
+			want := config.CRI{Handlers: handlers, DefaultHandler: "runc", CDI: &on, Settings: map[string]map[string]string{"kata": {}, "runc": {}}}
 			if diff := cmp.Diff(want, got.CRI); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

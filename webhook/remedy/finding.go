@@ -2,6 +2,7 @@ package remedy
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"

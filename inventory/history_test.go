@@ -133,8 +133,8 @@ func TestStormComesLast(t *testing.T) {
 func TestStartsAreCounted(t *testing.T) {
 	m := &memory{}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for i, want := range []int{1, 1, 2, 3, 1} {
-		start := []time.Duration{0, 0, time.Minute, 2 * time.Minute, 20 * time.Minute}[i]
+	for i, want := range []int{1, 1, 2, 3, 4, 1} {
+		start := []time.Duration{0, 0, 300 * time.Millisecond, time.Minute, 2 * time.Minute, 20 * time.Minute}[i]
 		seen := &Observation{StartedAt: now.Add(start), At: now.Add(start)}
 		if m.recall(seen); len(seen.Starts) != want {
 			t.Errorf("look %d: starts %v, want %d", i, seen.Starts, want)

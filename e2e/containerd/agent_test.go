@@ -136,7 +136,6 @@ func (r *reported) lifeCycle() {
 	must(t, err)
 
 	must(t, r.Write(file, r.dropIn("runc", "extra"), 0o644))
-	time.Sleep(time.Second) // a start is known to the second
 	since = do(nil)
 	must(t, r.Restart(interrupted))
 	r.want("it is back after a restart", since, `extra, runc/["extra","runc"]/`)

@@ -31,8 +31,8 @@ const (
 // An Answer is what a running runtime says of itself.
 type Answer struct {
 	*config.Status
-	// StartedAt is when the runtime began to listen, to the second; zero when
-	// that can't be known.
+	// StartedAt is when the runtime began to listen, as precise as its file system
+	// is: two starts can fall into one second. Zero when that can't be known.
 	StartedAt time.Time
 }
 
@@ -142,7 +142,7 @@ func connect(ctx context.Context, socket string) (*client, error) {
 	// containerd and CRI-O remove the socket of the time before and make a new
 	// one, so that its age is theirs. That needs no look at their processes,
 	// which a container does not see.
-	c.startedAt = info.ModTime().Truncate(time.Second)
+	c.startedAt = info.ModTime()
 	c.conn, err = grpc.NewClient("passthrough:///"+socket,
 		grpc.WithTransportCredentials(insecure.NewCredentials()), // a unix socket
 		grpc.WithAuthority("localhost"),

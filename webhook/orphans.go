@@ -38,7 +38,7 @@ func (o *orphans) register(mgr manager.Manager) error {
 	everywhere := false
 	toLookAt := predicate.Funcs{
 		// At the start all are new, and hardly any is an orphan.
-		CreateFunc: func(e event.CreateEvent) bool { return o.mayBecome(e.Object.GetName()) },
+		CreateFunc: func(e event.CreateEvent) bool { return o.mayBecome(e.Object) },
 		// A watch that was interrupted may show a Node that was made anew as changed.
 		UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() },
 	}
@@ -55,17 +55,22 @@ func (o *orphans) register(mgr manager.Manager) error {
 	return nil
 }
 
-// mayBecome says whether the NodeRuntime of a node is an orphan or may become one
-// by itself. Of what is not known yet it says yes.
-func (o *orphans) mayBecome(name string) bool {
+// mayBecome says whether the NodeRuntime of a node, one of which two is given, is an
+// orphan or may become one by itself. Of what is not known yet it says yes.
+func (o *orphans) mayBecome(object client.Object) bool {
 	ctx := context.Background() // both are in memory
-	report := &v1alpha1.NodeRuntime{}
-	if err := o.cached.Get(ctx, client.ObjectKey{Name: name}, report, client.UnsafeDisableDeepCopy); err != nil {
-		return !apierrors.IsNotFound(err)
+	report, isReport := object.(*v1alpha1.NodeRuntime)
+	node, isNode := object.(*corev1.Node)
+	var err error
+	if !isReport {
+		report = &v1alpha1.NodeRuntime{}
+		err = o.cached.Get(ctx, client.ObjectKeyFromObject(object), report, client.UnsafeDisableDeepCopy)
 	}
-	node, err := readNode(ctx, o.cached, name)
+	if !isNode && err == nil {
+		node, err = readNode(ctx, o.cached, object.GetName())
+	}
 	if err != nil {
-		return true
+		return !apierrors.IsNotFound(err)
 	}
 	is, again := orphaned(report, node, o.grace, time.Now())
 	return is || again > 0

@@ -84,7 +84,7 @@ soak: programs ## Let many reporters run for minutes (REPORTERS=10000 DURATION=5
 
 .PHONY: scale
 scale: programs ## Measure serve in a cluster of many nodes (NODES=100000 DURATION=1m)
-	cd e2e && go test -v -count=1 -timeout=1h ./scale -args -nodes=$(or $(NODES),100000) -duration=$(or $(DURATION),1m)
+	cd e2e && go test -v -count=1 -timeout=1h ./scale -args -nodes=$(or $(NODES),100000) -starts=$(or $(STARTS),3) -duration=$(or $(DURATION),1m)
 
 .PHONY: verify
 verify: lint ## Check that go.mod and generated files are up to date, and lint

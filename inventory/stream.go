@@ -11,109 +11,20 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
 )
 
-// newInformer makes the informers of a cache: that of NodeRuntimes a reportSource's,
-// that of Nodes one that lists in pages.
-func newInformer(config *rest.Config, scheme *runtime.Scheme, kept *keeper) (func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer, error) {
-	httpClient, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
-	}
-	codecs := serializer.NewCodecFactory(scheme)
-	client, err := apiutil.RESTClientForGVK(v1alpha1.GroupVersion.WithKind("NodeRuntime"), false, false, config, codecs, httpClient)
-	if err != nil {
-		return nil, fmt.Errorf("make a client of NodeRuntimes: %w", err)
-	}
-	reports := &reportSource{client: client, codecs: codecs, parameters: runtime.NewParameterCodec(scheme), kept: kept}
-	return func(lw toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-		switch object.(type) {
-		case *corev1.Node:
-			source := toolscache.ToListerWatcherWithContext(lw)
-			lw = newPagedListWatch(kept.nodesOf(source.ListWithContext), source.WatchWithContext)
-		case *v1alpha1.NodeRuntime:
-			lw = newPagedListWatch(reports.list, reports.watch)
-		}
-		return toolscache.NewSharedIndexInformer(lw, object, resync, indexers)
-	}, nil
-}
-
-// A pagedListWatch lists at first, in pages, where client-go would start a watch
-// with all there is: of custom resources that costs an API server (1.37) twice as
-// much, of Nodes a quarter more, and each object is copied once more here.
-type pagedListWatch struct{ *toolscache.ListWatch }
-
-func newPagedListWatch(list toolscache.ListWithContextFunc, watch toolscache.WatchFuncWithContext) pagedListWatch {
-	paged := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-		if options.Limit > 0 {
-			// Of any version but the newest API servers give all in one page.
-			options.ResourceVersion, options.ResourceVersionMatch = "", ""
-		}
-		return list(ctx, options)
-	}
-	return pagedListWatch{&toolscache.ListWatch{ListWithContextFunc: paged, WatchFuncWithContext: watch}}
-}
-
-// IsWatchListSemanticsUnSupported is what client-go asks for that.
-func (pagedListWatch) IsWatchListSemanticsUnSupported() bool { return true }
-
-// nodesOf lists Nodes with no more of them than is kept.
-func (k *keeper) nodesOf(list toolscache.ListWithContextFunc) toolscache.ListWithContextFunc {
-	return func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-		object, err := list(ctx, options)
-		if nodes, ok := object.(*corev1.NodeList); ok && err == nil {
-			for i := range nodes.Items {
-				nodes.Items[i] = *k.node(&nodes.Items[i])
-			}
-		}
-		return object, err
-	}
-}
-
-// A reportSource lists and watches NodeRuntimes at less cost than client-go 0.37
-// and controller-runtime 0.25 do, which at the start of a large cluster was most of
-// what serve did: they read an event of a custom resource eight times over (frame,
-// event, kind, object), here it is two.
-type reportSource struct {
-	client     rest.Interface
-	codecs     serializer.CodecFactory
-	parameters runtime.ParameterCodec
-	kept       *keeper
-}
-
-// list returns a page, with no more of the objects than is kept.
-func (s *reportSource) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	result := s.client.Get().Resource("noderuntimes").VersionedParams(&options, s.parameters).Do(ctx)
-	body, err := result.Raw()
-	if err != nil {
-		return nil, result.Error() // which has what the API server says of it
-	}
-	list := &v1alpha1.NodeRuntimeList{}
-	if jsonv2.Unmarshal(body, list, jsontext.AllowDuplicateNames(true)) != nil || list.TypeMeta != typeOf("NodeRuntimeList") {
-		list = &v1alpha1.NodeRuntimeList{}
-		if err := result.Into(list); err != nil {
-			return nil, fmt.Errorf("decode the list of NodeRuntimes: %w", err)
-		}
-	}
-	for i := range list.Items {
-		list.Items[i] = *s.kept.report(&list.Items[i])
-	}
-	return list, nil
-}
-
-func (s *reportSource) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+// watchReports watches NodeRuntimes at less cost than client-go 0.37 and
+// controller-runtime 0.25 do: they read an event of a custom resource eight times
+// over (frame, event, kind, object), here it is two.
+func (s *source) watchReports(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch, options.AllowWatchBookmarks = true, true
 	body, err := s.open(ctx, &options)
 	if err != nil {
@@ -126,9 +37,9 @@ func (s *reportSource) watch(ctx context.Context, options metav1.ListOptions) (w
 // open starts a watch. As client-go's own, it tries again for a while where the
 // connection breaks, as to an API server that restarts: after an error all would be
 // listed anew.
-func (s *reportSource) open(ctx context.Context, options *metav1.ListOptions) (io.ReadCloser, error) {
+func (s *source) open(ctx context.Context, options *metav1.ListOptions) (io.ReadCloser, error) {
 	for again := 10; ; again-- {
-		body, err := s.client.Get().Resource("noderuntimes").VersionedParams(options, s.parameters).Stream(ctx)
+		body, err := s.client.Get().Resource(s.resource).VersionedParams(options, s.parameters).Stream(ctx)
 		if err == nil || again == 0 || !utilnet.IsProbableEOF(err) && !utilnet.IsTimeout(err) {
 			return body, err
 		}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -29,32 +31,39 @@ var sources = []struct {
 	{"/apis/runtimegate.io/v1alpha1/noderuntimes", reportPages},
 }
 
-// floor tells how soon a client that looks at nothing has what serve reads at its
-// start: sooner serve can't be ready.
-func (c *cluster) floor(kubeconfig string) error {
+// A floor is a client that looks at nothing: sooner than it serve can't be ready.
+type floor struct {
+	client *http.Client
+	host   string
+}
+
+// newFloor waits until the API server serves it all: until it has read what is in
+// etcd it is slow.
+func (c *cluster) newFloor(kubeconfig string) (*floor, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	config.DisableCompression = true
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, from := range sources {
-		// Until it has read all that is in etcd, an API server is slow.
 		err := harness.Poll(interrupted, "the API server to serve "+from.path, 10*time.Minute, func(ctx context.Context) error {
 			_, err := from.read(ctx, client, config.Host+from.path)
 			return err
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := c.rest(); err != nil {
-		return err
-	}
-	before, err := c.plane.Usage()
+	return &floor{client, config.Host}, c.rest()
+}
+
+// measure tells how soon it has what serve reads at its start.
+func (f *floor) measure(c *cluster) error {
+	before, err := c.used()
 	if err != nil {
 		return err
 	}
@@ -63,7 +72,7 @@ func (c *cluster) floor(kubeconfig string) error {
 	sizes := make([]int64, len(sources))
 	for i, from := range sources {
 		group.Go(func() (err error) {
-			sizes[i], err = from.read(ctx, client, config.Host+from.path)
+			sizes[i], err = from.read(ctx, f.client, f.host+from.path)
 			return err
 		})
 	}
@@ -71,13 +80,44 @@ func (c *cluster) floor(kubeconfig string) error {
 		return fmt.Errorf("read what serve reads: %w", err)
 	}
 	took := time.Since(started)
-	after, err := c.plane.Usage()
+	after, err := c.used()
 	if err != nil {
 		return err
 	}
-	fmt.Printf("scale: %d nodes: a client that looks at nothing has all of them after %.2f s, %d and %d MB, %.1f s of CPU of API server and etcd\n",
-		*nodes, took.Seconds(), sizes[0]/1e6, sizes[1]/1e6, after.CPU-before.CPU)
+	fmt.Printf("scale: %d nodes: a client that looks at nothing has all of them after %.2f s, %d and %d MB (%s)\n",
+		*nodes, took.Seconds(), sizes[0]/1e6, sizes[1]/1e6, after.since(before))
 	return nil
+}
+
+// used is what API server and etcd have used of the machine.
+type used struct {
+	cpu float64 // seconds
+	// collections are those of garbage: with all these objects in its memory one
+	// takes the API server as long as half of a list.
+	collections float64
+}
+
+func (c *cluster) used() (used, error) {
+	usage, err := c.plane.Usage()
+	if err != nil {
+		return used{}, err
+	}
+	metrics, err := c.api.Must(interrupted, "", "kubectl", "get", "--raw=/metrics")
+	if err != nil {
+		return used{}, err
+	}
+	const name = "\ngo_gc_duration_seconds_count "
+	_, after, found := strings.Cut(metrics, name)
+	if !found {
+		return used{}, fmt.Errorf("no metric %q", name)
+	}
+	count, _, _ := strings.Cut(after, "\n")
+	collections, err := strconv.ParseFloat(count, 64)
+	return used{usage.CPU, collections}, err
+}
+
+func (u used) since(before used) string {
+	return fmt.Sprintf("API server and etcd %.1f s, %.0f collections of garbage", u.cpu-before.cpu, u.collections-before.collections)
 }
 
 // reportPages reads a list of custom resources as JSON.

@@ -19,9 +19,10 @@ import (
 
 var (
 	nodes    = flag.Int("nodes", 1000, "how many nodes there are")
+	starts   = flag.Int("starts", 1, "how often serve is started")
 	duration = flag.Duration("duration", 3*time.Second, "how long each phase is")
 	profile  = flag.String("profile", "", "file for a profile of serve's memory, once it is ready")
-	cpu      = flag.String("cpu", "", "file for a profile of the first 30 seconds of serve's start")
+	cpu      = flag.String("cpu", "", "file for a profile of the first 30 seconds of serve's last start")
 
 	interrupted context.Context
 	bin, root   string
@@ -54,6 +55,8 @@ type cluster struct {
 	etcd  *clientv3.Client
 	gate  *harness.Gate
 	plane *harness.Process
+	api   *harness.Cluster
+	pprof string // the address of serve's profiles
 }
 
 // TestScale fails when serve does not come to know what it is told. The times and
@@ -68,45 +71,27 @@ func TestScale(t *testing.T) {
 	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{url}, DialTimeout: 10 * time.Second})
 	must(t, err)
 	t.Cleanup(func() { etcd.Close() })
-	c := &cluster{t: t, etcd: etcd, plane: plane.ControlPlane()}
+	c := &cluster{t: t, etcd: etcd, plane: plane.ControlPlane(), api: plane}
 	sizes(t)
 	must(t, c.fill())
 	kubeconfig, err := plane.KubeconfigOf(interrupted, "gate", "kube-system", harness.Release)
 	must(t, err)
-	must(t, c.floor(kubeconfig))
-	must(t, c.rest())
-
-	before, err := c.plane.Usage()
+	floor, err := c.newFloor(kubeconfig)
 	must(t, err)
-	launched := time.Now()
-	ports, err := harness.FreePorts(1)
-	must(t, err)
-	c.gate, err = plane.LaunchReplica("runtimegate", kubeconfig, "--self-signed", "--pprof-bind-address="+ports[0])
-	must(t, err)
-	if *cpu != "" {
-		go func() {
-			time.Sleep(time.Second) // until it answers
-			if err := save("http://"+ports[0]+"/debug/pprof/profile?seconds=30", *cpu); err != nil {
-				t.Error(err)
+	for n := range *starts {
+		if n > 0 {
+			code, err := c.gate.Terminate(time.Minute)
+			must(t, err)
+			if code != 0 {
+				t.Fatalf("runtimegate ended with %d:\n%s", code, c.gate.Tail())
 			}
-		}()
-	}
-	must(t, c.gate.WaitFor(interrupted, "runtimegate to be ready", 10*time.Minute, func(ctx context.Context) error {
-		status, body, err := c.gate.Probe(ctx, "/readyz")
-		if err == nil && status != 200 {
-			err = fmt.Errorf("/readyz: %d %s", status, body)
 		}
-		return err
-	}))
-	took := time.Since(launched)
-	usage, err := c.gate.Usage()
-	must(t, err)
-	after, err := c.plane.Usage()
-	must(t, err)
-	fmt.Printf("scale: %d nodes: ready %.2f s after its start, %.1f s of CPU (API server and etcd %.1f s), RSS %d MiB, at most %d MiB\n",
-		*nodes, took.Seconds(), usage.CPU, after.CPU-before.CPU, usage.RSS>>20, usage.Peak>>20)
+		must(t, floor.measure(c))
+		must(t, c.rest())
+		must(t, c.start(kubeconfig, n == *starts-1))
+	}
 	if *profile != "" {
-		must(t, save("http://"+ports[0]+"/debug/pprof/heap?gc=1", *profile))
+		must(t, save("http://"+c.pprof+"/debug/pprof/heap?gc=1", *profile))
 	}
 	must(t, c.gate.ForgetPeak())
 
@@ -115,6 +100,53 @@ func TestScale(t *testing.T) {
 	c.phase("heartbeats", beats)
 	c.phase("storm", beats, storm)
 	c.phase("after", beats)
+}
+
+// start starts serve, and tells how soon it is ready.
+func (c *cluster) start(kubeconfig string, last bool) error {
+	ports, err := harness.FreePorts(1)
+	if err != nil {
+		return err
+	}
+	c.pprof = ports[0]
+	before, err := c.used()
+	if err != nil {
+		return err
+	}
+	launched := time.Now()
+	if c.gate, err = c.api.LaunchReplica("runtimegate", kubeconfig, "--self-signed", "--pprof-bind-address="+c.pprof); err != nil {
+		return err
+	}
+	if *cpu != "" && last {
+		go func() {
+			time.Sleep(2 * time.Second) // until it answers
+			if err := save("http://"+c.pprof+"/debug/pprof/profile?seconds=30", *cpu); err != nil {
+				c.t.Error(err)
+			}
+		}()
+	}
+	err = c.gate.WaitFor(interrupted, "runtimegate to be ready", 10*time.Minute, func(ctx context.Context) error {
+		status, body, err := c.gate.Probe(ctx, "/readyz")
+		if err == nil && status != 200 {
+			err = fmt.Errorf("/readyz: %d %s", status, body)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	took := time.Since(launched)
+	usage, err := c.gate.Usage()
+	if err != nil {
+		return err
+	}
+	after, err := c.used()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("scale: %d nodes: ready %.2f s after its start, %.1f s of CPU (%s), RSS %d MiB, at most %d MiB\n",
+		*nodes, took.Seconds(), usage.CPU, after.since(before), usage.RSS>>20, usage.Peak>>20)
+	return nil
 }
 
 // rest waits until the API server has taken in what is in etcd: serve is what is

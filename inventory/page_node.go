@@ -87,6 +87,8 @@ type nodeReader struct {
 	kept                *keeper
 	meta, spec          []byte
 	rooms, listed, rare []byte
+	// labels is how many the node before has.
+	labels int
 }
 
 func (r *nodeReader) list(message []byte, list *corev1.NodeList) error {
@@ -127,7 +129,7 @@ func (r *nodeReader) node(message []byte, to *corev1.Node) error {
 }
 
 func (r *nodeReader) metadata(message []byte, to *metav1.ObjectMeta) (err error) {
-	labels := map[string]string{}
+	labels := make(map[string]string, r.labels)
 	r.meta = r.meta[:0]
 	f := &fields{rest: message}
 	for f.next() {
@@ -147,7 +149,7 @@ func (r *nodeReader) metadata(message []byte, to *metav1.ObjectMeta) (err error)
 	if err := to.Unmarshal(r.meta); err != nil {
 		return fmt.Errorf("metadata of a Node: %w", err)
 	}
-	to.Labels = labels
+	to.Labels, r.labels = labels, len(labels)
 	return nil
 }
 

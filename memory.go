@@ -12,13 +12,16 @@ import (
 // uses, so that it does not take twice the memory.
 const garbage = 64 << 20
 
+// smallHeap is up to where to collect garbage saves no memory that anybody misses.
+const smallHeap = 32 << 20
+
 // heapAtStart is up to where its memory may grow to twice what is in use until it
 // is ready: to collect more often would take a third of its time with 100,000 nodes.
 const heapAtStart = 800 << 20
 
 // keepLean has Go's collector run more often the more memory is in use, until the
-// context is done: from the default, where that is little, to a quarter as much
-// garbage as there is memory in use. What the start has left goes back to the
+// context is done: from the default, or less where that is little, to a quarter as
+// much garbage as there is memory in use. What the start has left goes back to the
 // system at once.
 func keepLean(ctx context.Context, ready func() bool) error {
 	if os.Getenv("GOGC") != "" {
@@ -47,7 +50,8 @@ func gcPercent(live uint64, ready bool) int {
 	if !ready {
 		allowed = max(allowed, heapAtStart-min(heapAtStart, live))
 	}
-	return int(min(100, max(25, 100*allowed/max(1, live))))
+	allowed = min(allowed, max(live, smallHeap-min(smallHeap, live)))
+	return int(min(400, max(25, 100*allowed/max(1, live))))
 }
 
 // liveHeap is what the last collection has found in use.

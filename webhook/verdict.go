@@ -103,12 +103,19 @@ func (v *Verdict) AuditAnnotations() map[string]string {
 // printable makes control characters visible: kubectl gets no warning at all
 // that has one (net/http headers), and a terminal would obey those of a denial.
 func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
-			return '?'
+	for i := range len(text) {
+		if b := text[i]; b < ' ' || b > '~' {
+			return strings.Map(shown, text)
 		}
-		return r
-	}, text)
+	}
+	return text
+}
+
+func shown(r rune) rune {
+	if unicode.IsControl(r) || r == utf8.RuneError {
+		return '?'
+	}
+	return r
 }
 
 // shorten cuts a message at MaxWarning bytes, between words, so that no name is

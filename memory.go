@@ -19,6 +19,9 @@ const smallHeap = 32 << 20
 // is ready: to collect more often would take a third of its time with 100,000 nodes.
 const heapAtStart = 800 << 20
 
+// settled is how many seconds after it is ready what it has read is garbage.
+const settled = 3
+
 // keepLean has Go's collector run more often the more memory is in use, until the
 // context is done: from the default, or less where that is little, to a quarter as
 // much garbage as there is memory in use. What the start has left goes back to the
@@ -29,18 +32,20 @@ func keepLean(ctx context.Context, ready func() bool) error {
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for started := false; ; {
-		if !started && ready() {
-			started = true
-			debug.FreeOSMemory()
-			tick.Reset(time.Minute)
-		}
-		debug.SetGCPercent(gcPercent(liveHeap(), started))
+	for since := 0; ; {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
+		if ready() {
+			since++
+		}
+		if since == settled {
+			debug.FreeOSMemory()
+			tick.Reset(time.Minute)
+		}
+		debug.SetGCPercent(gcPercent(liveHeap(), since >= settled))
 	}
 }
 

@@ -66,6 +66,38 @@ func TestIndexIsAskedDuringChanges(t *testing.T) {
 	}
 }
 
+// Who finds no change pending finds a snapshot that has all of them, at any moment of its
+// making.
+func TestNothingIsPendingThatIsNotThere(t *testing.T) {
+	x := NewIndex(DefaultOptions)
+	var before atomic.Pointer[snapshot] // a change that is not in it has been made
+	var stop atomic.Bool
+	missed := 0
+	var asker sync.WaitGroup
+	asker.Go(func() {
+		for !stop.Load() {
+			if old := before.Load(); old != nil && x.pending.Load() == 0 && x.current.Load() == old {
+				missed++
+			}
+		}
+	})
+	for i := range 50_000 {
+		if i%2 == 0 {
+			x.SetNode(oldNode("n", lists("kata")))
+		} else {
+			x.DeleteNode("n")
+		}
+		before.Store(x.current.Load())
+		x.renew(now)
+		before.Store(nil)
+	}
+	stop.Store(true)
+	asker.Wait()
+	if missed > 0 {
+		t.Errorf("%d times a change was neither pending nor there", missed)
+	}
+}
+
 // While Feed makes the snapshots, a change is in one soon, and so is what changes
 // by itself. The time is the bubble's: a busy machine makes none of it pass.
 func TestFollowedIndexIsNotFarBehind(t *testing.T) {

@@ -129,7 +129,11 @@ func (a *Agent) look(ctx context.Context) {
 		a.memory.recall(seen)
 		report, err = FromStatus(seen, a.Node)
 	}
-	a.tell(err, "The runtime does not answer", "reason", cri.ReasonOf(err))
+	message, reason := "The runtime does not answer", cri.ReasonOf(err)
+	if reason == "" { // it does, as with no handlers at all
+		message = "The runtime does not tell what it has loaded"
+	}
+	a.tell(err, message, "reason", reason)
 	a.pending = a.memory.after(report, err, time.Now())
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runtimegate/runtimegate/config"
+	"github.com/runtimegate/runtimegate/inventory/cri"
 	"github.com/runtimegate/runtimegate/inventory/v1alpha1"
 )
 
@@ -124,6 +125,21 @@ func TestAgentKeepsTheListOfASilentRuntime(t *testing.T) {
 	}
 	if got := f.written[len(f.written)-1]; !strings.HasSuffix(got, " nvidia, runc") {
 		t.Errorf("at last %q", got)
+	}
+}
+
+// TestAgentSaysOfAnAnswerThatItIsOne: who is paged for a runtime that is up looks at what
+// it answers, not for why it is down.
+func TestAgentSaysOfAnAnswerThatItIsOne(t *testing.T) {
+	for want, failure := range map[string]error{
+		"the runtime does not answer; the handlers are those of its last answer: CRI socket /s: connection refused": &cri.Error{Reason: cri.Unreachable, Socket: "/s", Err: errors.New("connection refused")},
+		"the runtime does not tell what it has loaded; the handlers are those of its last answer: no handler":       errors.New("no handler"),
+	} {
+		m := &memory{node: "n", missing: time.Unix(0, 0), seen: report("n", ago(0), "runc")}
+		got := m.silent(failure, time.Unix(100, 0)).Spec.Findings
+		if len(got) != 1 || got[0].Code != v1alpha1.FindingRuntimeUnreachable || got[0].Message != want {
+			t.Errorf("got %+v, want %s", got, want)
+		}
 	}
 }
 

@@ -18,8 +18,8 @@ const (
 // the next one. That also holds when Feed has been held up, or the clock has been
 // set: then the question makes a snapshot itself.
 func (x *Index) at(now time.Time) *snapshot {
-	s := x.current.Load()
 	pending := x.pending.Load()
+	s := x.current.Load()
 	if pending == 0 && s.holds(now) {
 		return s
 	}

@@ -111,6 +111,34 @@ func TestMessagesOfLostHandlers(t *testing.T) {
 	}
 }
 
+// TestManyFindingsLeaveWhatDecides: without the finding the handler counts as missing,
+// and its Pods would be denied.
+func TestManyFindingsLeaveWhatDecides(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	before := &v1alpha1.NodeRuntimeSpec{Source: v1alpha1.SourceCRI, Handlers: []v1alpha1.Handler{{Name: "kata"}, {Name: "runc"}}}
+	before.Runtime.StartedAt = &at
+	loaded := loadedWith("runc")
+	loaded.RuntimeName = config.CRIO
+	next := &config.Result{Daemon: config.DaemonAnswer{State: config.Running, CRI: loaded.CRI}}
+	for i := range 2 * v1alpha1.MaxFindings {
+		next.Findings = append(next.Findings, config.Finding{Code: config.CodeSectionReplaced, Severity: config.Error, Line: i})
+	}
+	report, err := FromStatus(&Observation{Loaded: loaded, StartedAt: at.Time, Before: before, Next: next, At: at.Time}, "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(report.Spec.Findings); n != v1alpha1.MaxFindings {
+		t.Errorf("%d findings, want %d", n, v1alpha1.MaxFindings)
+	}
+	report.Spec.RenewedAt = ago(0)
+	x := NewIndex(DefaultOptions)
+	x.SetNode(oldNode("n"))
+	x.SetReport(report)
+	if c := x.Coverage(ClassPlacement(nil, nil, false), "kata", 0, now); c.Silent.Count != 1 {
+		t.Errorf("of a handler that may be loaded: %+v", c)
+	}
+}
+
 // TestStormComesLast: what a storm leaves behind stays for a while; what else is wrong
 // is what there is to mend.
 func TestStormComesLast(t *testing.T) {

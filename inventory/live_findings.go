@@ -35,8 +35,18 @@ func (l *live) findings() []v1alpha1.Finding {
 		return cmp.Or(cmp.Compare(severityRank(a.Severity), severityRank(b.Severity)), cmp.Compare(codeRank(a.Code), codeRank(b.Code)),
 			strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Handler, b.Handler), strings.Compare(a.Code, b.Code))
 	})
-	l.found = slices.Compact(l.found)
-	return l.found[:min(len(l.found), v1alpha1.MaxFindings)]
+	return bounded(slices.Compact(l.found))
+}
+
+// bounded takes out the least severe of too many findings, but last of all those without
+// which a handler would be taken for loaded, or for missing, that may be neither.
+func bounded(found []v1alpha1.Finding) []v1alpha1.Finding {
+	for i := len(found) - 1; i >= 0 && len(found) > v1alpha1.MaxFindings; i-- {
+		if found[i].Code != v1alpha1.FindingHandlerUnconfirmed {
+			found = slices.Delete(found, i, i+1)
+		}
+	}
+	return found[:min(len(found), v1alpha1.MaxFindings)]
 }
 
 func severityRank(s v1alpha1.Severity) int {

@@ -53,7 +53,6 @@ func loadedWith(handlers ...string) *config.Status {
 	return s
 }
 
-// withBinary gives a handler of an answer an OCI runtime.
 // withSettings is a status that tells what else is set of the handlers.
 func withSettings(s *config.Status, handler, key, value string) *config.Status {
 	s.Settings = map[string]map[string]string{}
@@ -64,6 +63,7 @@ func withSettings(s *config.Status, handler, key, value string) *config.Status {
 	return s
 }
 
+// withBinary gives a handler of an answer an OCI runtime.
 func withBinary(s *config.Status, name, binary string) *config.Status {
 	for i := range s.Handlers {
 		if s.Handlers[i].Name == name {

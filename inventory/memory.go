@@ -124,8 +124,10 @@ func (m *memory) silent(failure error, now time.Time) *v1alpha1.NodeRuntime {
 	case cri.V1Alpha2Only:
 		add(v1alpha1.FindingRuntimeUnreachable, "the runtime does not speak version 1 of the CRI; %s", last)
 		add(v1alpha1.FindingCRITooOld, "%v", failure)
-	default:
+	case cri.Unreachable:
 		add(v1alpha1.FindingRuntimeUnreachable, "the runtime does not answer; %s: %v", last, failure)
+	default:
+		add(v1alpha1.FindingRuntimeUnreachable, "the runtime does not tell what it has loaded; %s: %v", last, failure)
 	}
 	spec.Findings = append(spec.Findings, said...)
 	spec.Findings = spec.Findings[:min(len(spec.Findings), v1alpha1.MaxFindings)]

@@ -95,8 +95,10 @@ func (x *Index) renew(now time.Time) *snapshot {
 		s.until = x.deadlines[0].at
 	}
 	x.release()
-	x.pending.Store(0)
+	// In this order, and asked for in the other: who finds nothing pending finds a
+	// snapshot that has it.
 	x.current.Store(&s)
+	x.pending.Store(0)
 	return &s
 }
 

@@ -155,10 +155,10 @@ func (e *effect) reasons(ctx context.Context, u *user) []reason {
 	}
 	// A denial is not capped here: the maximal action is there to learn first
 	// what would be denied without it.
-	verdict, _ := e.with.judgeBy(ctx, u.namespace, pod, u.template, e.with.Class)
+	verdict, _ := e.with.judgeBy(ctx, e.with.rulesOf(ctx, u.namespace), pod, u.template, e.with.Class)
 	var before Verdict
 	if verdict.Action() == Deny {
-		before, _ = e.without.judgeBy(ctx, u.namespace, pod, u.template, e.without.Class)
+		before, _ = e.without.judgeBy(ctx, e.without.rulesOf(ctx, u.namespace), pod, u.template, e.without.Class)
 	}
 	reasons := e.compare(&verdict, &before, !e.scope.includes(pod))
 	e.verdicts[string(facts)] = reasons

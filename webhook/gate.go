@@ -56,22 +56,35 @@ func (g *Gate) Template(ctx context.Context, namespace string, template *corev1.
 // one go with its Pods: before a denial the class is read live, since the cache
 // may have the one before.
 func (g *Gate) judge(ctx context.Context, namespace string, pod *corev1.Pod, template bool) Verdict {
-	verdict, class := g.judgeBy(ctx, namespace, pod, template, g.Class)
+	rules := g.rulesOf(ctx, namespace)
+	verdict, class := g.judgeBy(ctx, rules, pod, template, g.Class)
 	if class != nil && verdict.Action() == Deny {
-		verdict, _ = g.judgeBy(ctx, namespace, pod, template, g.LiveClass)
+		verdict, _ = g.judgeBy(ctx, rules, pod, template, g.LiveClass)
 	}
 	verdict.capAt(g.MaxAction)
 	return verdict
 }
 
-// judgeBy judges a Pod by the class that a look-up finds, and returns both.
-func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, template bool, find classFunc) (Verdict, *nodev1.RuntimeClass) {
-	facts := PodFacts{Lenient: leniency(pod), Template: template}
-	var fault, ruleless *Finding
+// knownRules are the rules of a namespace as far as they are known, and what is told
+// if that is not all; nil for nothing.
+type knownRules struct {
+	Rules
+	ruleless *Finding
+}
+
+// rulesOf asks for the rules once for a review: that may take a look-up.
+func (g *Gate) rulesOf(ctx context.Context, namespace string) (known knownRules) {
 	rules, err := g.Rules(ctx, namespace)
-	if facts.Rules = rules; err != nil {
-		ruleless = tellRuleless(namespace, err)
+	if known.Rules = rules; err != nil {
+		known.ruleless = tellRuleless(namespace, err)
 	}
+	return known
+}
+
+// judgeBy judges a Pod by the class that a look-up finds, and returns both.
+func (g *Gate) judgeBy(ctx context.Context, rules knownRules, pod *corev1.Pod, template bool, find classFunc) (Verdict, *nodev1.RuntimeClass) {
+	facts := PodFacts{Rules: rules.Rules, Lenient: leniency(pod), Template: template}
+	var fault *Finding
 	var class *nodev1.RuntimeClass
 	own := &corev1.Pod{}
 	if own.ObjectMeta = pod.ObjectMeta; template {
@@ -109,7 +122,7 @@ func (g *Gate) judgeBy(ctx context.Context, namespace string, pod *corev1.Pod, t
 	}
 	verdict := JudgePod(facts)
 	verdict.add(fault)
-	verdict.add(ruleless)
+	verdict.add(rules.ruleless)
 	return verdict, class
 }
 

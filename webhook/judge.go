@@ -100,6 +100,10 @@ func JudgePod(pod PodFacts) Verdict {
 			if ask.Unknown() > 0 && slices.Contains([]Condition{Broken, Oversized, FeatureMissing}, condition) {
 				finding.Action = min(finding.Action, Warn)
 			}
+			// A node with room for it may come yet, or lose its taints.
+			if condition == Oversized && (ask.OnDemand || ask.Settling.Count > 0) {
+				finding.Action = min(finding.Action, Warn)
+			}
 			verdict.add(finding)
 		}
 	}

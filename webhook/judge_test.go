@@ -109,6 +109,20 @@ func TestJudgePod(t *testing.T) {
 			t.Errorf("one has not told: %v", tell(verdict))
 		}
 	}
+	// Nor while a node with room for it may come, or lose its taints: no other has any.
+	for what, change := range map[string]func(*PodAsk){
+		"nodes are made on demand":       func(a *PodAsk) { a.OnDemand = true },
+		"a new node may lose its taints": func(a *PodAsk) { a.Settling = some("n3") },
+	} {
+		for _, coverage := range []inventory.Coverage{{Crowded: some("n1")}, {Crowded: some("n1"), Lacks: some("n2")}} {
+			facts := asks("kata", coverage)
+			facts.Rules = harsh
+			change(&facts.Asks[0])
+			if verdict := JudgePod(facts); verdict.Action() != Warn {
+				t.Errorf("%s: %v", what, tell(verdict))
+			}
+		}
+	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, tell(JudgePod(tt.pod))); diff != "" {

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// lookupTimeout bounds a look-up: three of them (in the cache, live, and live
-// before a denial) fit into the webhook's own timeout of 3 s.
+// lookupTimeout bounds a look-up: three of them (of the namespace, of the class, and
+// of the class before a denial) fit into the webhook's own timeout of 3 s.
 const lookupTimeout = 900 * time.Millisecond
 
 // A classFunc finds a RuntimeClass by name.

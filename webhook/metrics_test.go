@@ -239,7 +239,9 @@ func TestMetricsBeforeTheNodesAreKnown(t *testing.T) {
 }
 
 // What is decided about policies, and about classes that are deleted, counts too.
-func TestDecisionsThatAreNoVerdictsAreCounted(t *testing.T) {
+func TestDecisionsThatAreNoVerdictsAreCounted(t *testing.T) { atOnce(testCountsNoVerdicts)(t) }
+
+func testCountsNoVerdicts(t *testing.T) {
 	registry := metricsOf(t, onePlainNode())
 	policies := policyReviewer(&apiServer{})
 	policies.Decided = record("runtimepolicies", discard)

@@ -181,12 +181,12 @@ func TestClassReviewer(t *testing.T) {
 		{"deleted", admissionv1.Delete, nil, class, Allow, ""},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.name, atOnce(func(t *testing.T) {
 			got, told := review(t, reviewer, tt.operation, tt.class, tt.old)
 			if got != tt.want || !strings.Contains(told, tt.text) {
 				t.Errorf("%s %q; want %s with %q", got, told, tt.want, tt.text)
 			}
-		})
+		}))
 	}
 }
 

@@ -70,7 +70,11 @@ func (p *policies) rules(ctx context.Context, namespace string) (Rules, error) {
 	}
 	set, err := p.namespaces(ctx, namespace)
 	if err != nil {
-		return Rules{}, err
+		rules, sure := rulesByName(all, namespace)
+		if sure {
+			err = nil
+		}
+		return rules, err
 	}
 	return RulesFor(all, set), nil
 }

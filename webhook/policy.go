@@ -91,6 +91,8 @@ func (p *Policy) allows(handler string) bool {
 // Rules are what the policies of one namespace say together.
 type Rules struct {
 	policies []*Policy
+	// unsure are others, of which it is not known whether they are for the namespace.
+	unsure []*Policy
 }
 
 // RulesFor returns the rules of a namespace with those labels.
@@ -105,8 +107,25 @@ func RulesFor(policies []*Policy, namespace labels.Set) Rules {
 	return rules
 }
 
+// rulesByName returns the rules of a namespace of which only the name is known. sure:
+// they are all its rules.
+func rulesByName(policies []*Policy, name string) (rules Rules, sure bool) {
+	var known, unsure []*Policy
+	for _, p := range policies {
+		if p.selectsByName() {
+			known = append(known, p)
+		} else {
+			unsure = append(unsure, p)
+		}
+	}
+	rules = RulesFor(known, labels.Set{corev1.LabelMetadataName: name})
+	rules.unsure = unsure
+	return rules, len(unsure) == 0
+}
+
 // Action is what is done about a condition: the strictest that a policy names,
-// else the built-in one.
+// else the built-in one. That denies nothing if it may be that a policy has made
+// less of it.
 func (r Rules) Action(condition Condition) Action {
 	strictest, named := Allow, false
 	for _, p := range r.policies {
@@ -114,10 +133,14 @@ func (r Rules) Action(condition Condition) Action {
 			strictest, named = max(strictest, action), true
 		}
 	}
-	if !named {
-		return builtinAction(condition)
+	if named {
+		return strictest
 	}
-	return strictest
+	action := builtinAction(condition)
+	if slices.ContainsFunc(r.unsure, func(p *Policy) bool { milder, ok := p.actions[condition]; return ok && milder < action }) {
+		return min(action, Warn)
+	}
+	return action
 }
 
 // Forbids returns the first policy, by name, that does not allow the handler.

@@ -230,19 +230,21 @@ func TestPolicyReviewerDecides(t *testing.T) {
 		{"deleted", admissionv1.Delete, "{}", good, Allow, ""},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.name, atOnce(func(t *testing.T) {
 			reviewer := policyReviewer(&apiServer{objects: manyPods(1, "ml", "kata")})
 			action, told := review(t, reviewer, tt.operation, policyObject(t, "p", tt.spec), policyObject(t, "p", tt.old))
 			if action != tt.want || !strings.Contains(told, tt.text) {
 				t.Errorf("%s %q; want %s with %q", action, told, tt.want, tt.text)
 			}
-		})
+		}))
 	}
 }
 
 // Few namespaces are listed one by one, so that the bound is not used up by
 // those of others.
-func TestPolicyReviewerListsWhatIsSelected(t *testing.T) {
+func TestPolicyReviewerListsWhatIsSelected(t *testing.T) { atOnce(testListsSelected)(t) }
+
+func testListsSelected(t *testing.T) {
 	for spec, want := range map[string]string{
 		`{namespaceSelector: {matchLabels: {tenant: web}}}`:                                               "web/Pod 500",
 		`{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: Exists}]}}`: "/Pod 500",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -151,26 +152,17 @@ func (s *State) classList(context.Context) []nodev1.RuntimeClass {
 }
 
 func (s *State) rules(_ context.Context, namespace string) (Rules, error) {
-	set, known := s.namespaces[namespace]
-	if !known {
-		set = labels.Set{corev1.LabelMetadataName: namespace}
+	all := slices.Collect(maps.Values(s.policies))
+	rules, sure := rulesByName(all, namespace)
+	if set, known := s.namespaces[namespace]; known {
+		rules, sure = RulesFor(all, set), true
 	}
-	var sure []*Policy
-	unsure := false
-	for _, policy := range s.policies {
-		if known || policy.selectsByName() {
-			sure = append(sure, policy)
-		} else {
-			unsure = true
-		}
-	}
-	rules := RulesFor(sure, set)
 	switch {
 	case s.PoliciesUnknown != nil:
 		return rules, s.PoliciesUnknown
-	case unsure && s.NamespacesUnknown != nil:
+	case !sure && s.NamespacesUnknown != nil:
 		return rules, fmt.Errorf("its labels are not known: %w", s.NamespacesUnknown)
-	case unsure:
+	case !sure:
 		return rules, errors.New("its labels are not known: there is no such Namespace")
 	}
 	return rules, nil

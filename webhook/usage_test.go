@@ -132,7 +132,9 @@ func everyKind(class string) []client.Object {
 	}
 }
 
-func TestSurveySeesWhatMakesPods(t *testing.T) {
+func TestSurveySeesWhatMakesPods(t *testing.T) { atOnce(testSees)(t) }
+
+func testSees(t *testing.T) {
 	live := &apiServer{objects: everyKind("kata")}
 	var seen []string
 	reached := survey(t.Context(), live, []string{""}, func(_ context.Context, u *user) {
@@ -195,7 +197,9 @@ func TestSurveyBounds(t *testing.T) {
 	}
 }
 
-func TestSurveyGoesOnAfterAnError(t *testing.T) {
+func TestSurveyGoesOnAfterAnError(t *testing.T) { atOnce(testGoesOn)(t) }
+
+func testGoesOn(t *testing.T) {
 	live := &apiServer{objects: everyKind("kata"), fails: map[string]error{"StatefulSet": errors.New("forbidden"), "Job": errors.New("gone")}}
 	var seen []string
 	reached := survey(t.Context(), live, []string{"ml", "web"}, func(_ context.Context, u *user) { seen = append(seen, u.kind) })

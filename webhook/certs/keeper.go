@@ -75,23 +75,30 @@ func (k *Keeper) Start(ctx context.Context) error {
 		return k.options.Client.Watch(ctx, &admissionregistrationv1.ValidatingWebhookConfigurationList{},
 			client.MatchingFields{metav1.ObjectNameField: k.options.Configuration})
 	})
-	last := ""
 	for {
 		again, err := k.look(ctx)
-		switch {
-		case err == nil:
-			last = ""
-			k.trouble.Store(nil)
-		case ctx.Err() != nil:
-		case err.Error() != last:
-			last = err.Error()
-			k.trouble.Store(&last)
-			k.options.Log.Error(err, "Certificate not kept up to date", "retryAfter", retryAfter.String())
+		if ctx.Err() == nil {
+			k.tell(err)
 		}
 		if !pause(ctx, lookPause, nil) || !pause(ctx, again-lookPause, changed) {
 			return nil
 		}
 	}
+}
+
+// tell notes how a look went, for those who ask for a certificate, and logs an error
+// once. The text of one is never changed afterwards: they read it without a lock.
+func (k *Keeper) tell(err error) {
+	if err == nil {
+		k.trouble.Store(nil)
+		return
+	}
+	text := err.Error()
+	if before := k.trouble.Load(); before != nil && *before == text {
+		return
+	}
+	k.trouble.Store(&text)
+	k.options.Log.Error(err, "Certificate not kept up to date", "retryAfter", retryAfter.String())
 }
 
 // pause waits until the time is over or something has changed; false: ctx is done.

@@ -41,8 +41,8 @@ type outline struct {
 // scanOutline reads where things stand. What go-toml 1 takes and go-toml 2
 // does not (a byte order mark, a lone CR, comments in another encoding) is
 // blanked out first, byte by byte, so that places stay right.
-func scanOutline(data []byte) *outline {
-	o := &outline{data: blank(data)}
+func scanOutline(data []byte) (o *outline) {
+	o = &outline{data: blank(data)}
 	for i, b := range o.data {
 		if b == '\n' {
 			o.newlines = append(o.newlines, i)

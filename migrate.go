@@ -68,7 +68,7 @@ func newMigrateCommand() *cobra.Command {
 		Short:   "Bring containerd's files to a newer version, with nothing lost",
 		Long:    migrateLong,
 		Example: migrateExample,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOne("CONFIG", "what it imports is read with it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.write && o.dryRun && cmd.Flags().Changed("dry-run") {
 				return errors.New("give --write or --dry-run, not both")

@@ -161,6 +161,9 @@ func (f *finder) notImported(h *HandlerReport, o *Origin, severity Severity) {
 		why += empty
 	}
 	if f.rt.Name == CRIO {
+		if dir == f.crioDir() {
+			return // as above
+		}
 		why = "CRI-O reads " + f.crioDir() + " only"
 		fix = "move it to " + f.crioDir()
 	}

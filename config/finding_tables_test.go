@@ -81,3 +81,11 @@ func TestImportsThatMissAFileAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// What migrate keeps of a file is not to be read, whatever is in it.
+func TestBackupsAreNotImported(t *testing.T) {
+	files := map[string]string{main: "version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n", drop + ".runtimegate-20260102T030405Z": "version = 3\n" + nv2}
+	if got := findingTexts(t, "2.4.2", files); len(got) > 0 {
+		t.Errorf("got %q", got)
+	}
+}

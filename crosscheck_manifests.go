@@ -237,6 +237,9 @@ func (m *manifest) object(n *yaml.Node, apiVersion, kind string) error {
 		return m.items(n, apiVersion, "RuntimeClass")
 	case kind == "RuntimeClass" && group == "node.k8s.io":
 		return m.runtimeClass(n, version)
+	case strings.EqualFold(kind, "RuntimeClass") && (group == "node.k8s.io" || apiVersion == "v1"):
+		// No other kind of Kubernetes is named like that.
+		return m.errorf(n, "%s of apiVersion %s: want RuntimeClass of node.k8s.io/v1", kind, apiVersion)
 	}
 	return nil
 }

@@ -164,6 +164,9 @@ func (o *migrateOptions) upgrade(ctx context.Context, host *hostfs.FS) (*migrati
 		return nil, fmt.Errorf("--to: %w", err)
 	}
 	t, runtimes, err := o.explain.decide(ctx, host, o.config)
+	if t != nil && t.Runtime == config.CRIO {
+		return nil, fmt.Errorf("%s is CRI-O's: only containerd's files are migrated, those of CRI-O stay as they are", t.Path)
+	}
 	if err != nil {
 		return nil, o.inMyFlags(err)
 	}

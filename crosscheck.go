@@ -64,7 +64,7 @@ func newCrosscheckCommand() *cobra.Command {
 		Short:   "Print the handlers that RuntimeClasses ask for and a dump or the running runtime lacks",
 		Long:    crosscheckLong,
 		Example: crosscheckExample,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOne("DUMP", "manifests need -f before each"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dump := ""
 			if len(args) > 0 {
@@ -93,10 +93,13 @@ func (o *crosscheckOptions) run(cmd *cobra.Command, dumpArg string, given bool) 
 	}
 	// What is wanted comes first: a typing error there is told at once.
 	done := progress(cmd.ErrOrStderr(), "reading RuntimeClasses")
-	wants, err := o.wants(cmd.Context(), cmd.InOrStdin())
+	wants, stray, err := o.wants(cmd.Context(), cmd.InOrStdin())
 	done()
 	if err != nil {
 		return err
+	}
+	if len(stray) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "note: "+strayNote+"\n", stray[0], andMore(len(stray)-1, "document"))
 	}
 	if o.cri != "" {
 		return o.runCRI(cmd, wants)
@@ -130,31 +133,33 @@ func (o *crosscheckOptions) checkStdin(dumpArg string) error {
 	return nil
 }
 
-// wants collects the handlers that are asked for.
-func (o *crosscheckOptions) wants(ctx context.Context, stdin io.Reader) ([]config.Want, error) {
-	var wants []config.Want
+// wants collects the handlers that are asked for, and the places of what in folders is
+// no object.
+func (o *crosscheckOptions) wants(ctx context.Context, stdin io.Reader) (wants []config.Want, stray []string, err error) {
 	for _, list := range o.require {
 		for name := range strings.SplitSeq(list, ",") {
 			name = strings.TrimSpace(name)
 			if err := checkHandlerName(name); err != nil {
-				return nil, fmt.Errorf("--require %q: %w", list, err)
+				return nil, nil, fmt.Errorf("--require %q: %w", list, err)
 			}
 			wants = append(wants, config.Want{Handler: name, By: "--require"})
 		}
 	}
 	for _, file := range o.files {
-		classes, err := readRuntimeClasses(file, o.recursive, stdin)
+		classes, more, err := readRuntimeClasses(file, o.recursive, stdin)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		stray = append(stray, more...)
 		for _, c := range classes {
 			wants = append(wants, config.Want{Handler: c.handler, By: fmt.Sprintf("RuntimeClass %q (%s)", c.name, c.place)})
 		}
 	}
 	if len(o.require) > 0 || len(o.files) > 0 {
-		return wants, nil
+		return wants, stray, nil
 	}
-	return clusterWants(ctx, o.cluster)
+	wants, err = clusterWants(ctx, o.cluster)
+	return wants, nil, err
 }
 
 // A judged is what is compared with what is wanted.

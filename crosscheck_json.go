@@ -22,7 +22,7 @@ func (m *manifest) json(data []byte) error {
 		if err != nil {
 			return fmt.Errorf("%s:%d: not valid JSON: %w", m.name, r.at(), err)
 		}
-		if err := m.object(n, "", ""); err != nil {
+		if err := m.document(n); err != nil {
 			return err
 		}
 	}

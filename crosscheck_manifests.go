@@ -40,24 +40,28 @@ func checkHandlerName(name string) error {
 	return nil
 }
 
-// readRuntimeClasses reads what -f names.
-func readRuntimeClasses(path string, recursive bool, stdin io.Reader) ([]runtimeClass, error) {
+// strayNote tells of what in a folder is no Kubernetes object.
+const strayNote = "passed over as no Kubernetes object, without apiVersion and kind: %s%s"
+
+// readRuntimeClasses reads what -f names; stray are the places of what in a folder is no
+// Kubernetes object, as the values of a chart.
+func readRuntimeClasses(path string, recursive bool, stdin io.Reader) (classes []runtimeClass, stray []string, err error) {
 	files, err := manifestFiles(path, recursive)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var classes []runtimeClass
 	for _, file := range files {
 		err := openManifest(file, stdin, func(r io.Reader, name string) error {
-			more, err := readManifest(r, name)
-			classes = append(classes, more...)
+			m := &manifest{name: name, inFolder: file != path}
+			err := m.read(r)
+			classes, stray = append(classes, m.classes...), append(stray, m.stray...)
 			return err
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return classes, nil
+	return classes, stray, nil
 }
 
 // manifestFiles lists what -f names: a file, - for stdin, or a folder, of which
@@ -76,13 +80,14 @@ func manifestFiles(path string, recursive bool) ([]string, error) {
 	}
 	var files []string
 	var fault error
-	// WalkDir goes in lexical order.
-	filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+	// WalkDir goes in lexical order, and follows a link only at its end.
+	root := strings.TrimRight(path, "/") + "/"
+	filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			fault = cmp.Or(fault, fmt.Errorf("-f %s: %w", file, pathCause(err)))
 		case entry.IsDir():
-			if file != path && !recursive {
+			if file != root && !recursive {
 				return fs.SkipDir
 			}
 		default:
@@ -118,29 +123,31 @@ func openManifest(file string, stdin io.Reader, read func(r io.Reader, name stri
 	return read(f, file)
 }
 
-// readManifest reads the RuntimeClasses of a stream of YAML or JSON documents.
-func readManifest(r io.Reader, name string) ([]runtimeClass, error) {
-	data, err := readLimited(r, name, maxManifestBytes, "a manifest")
+// read reads the RuntimeClasses of a stream of YAML or JSON documents.
+func (m *manifest) read(r io.Reader) error {
+	data, err := readLimited(r, m.name, maxManifestBytes, "a manifest")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m := &manifest{name: name}
+	empty := *m
 	switch text := bytes.TrimSpace(data); {
+	case len(text) == 0 && m.inFolder:
 	case len(text) == 0:
-		return nil, fmt.Errorf("%s: empty; expected manifests of RuntimeClasses", name)
+		return fmt.Errorf("%s: empty; expected manifests of RuntimeClasses", m.name)
 	case text[0] == '{':
 		// YAML may start so too.
-		if err = m.json(data); err != nil && (&manifest{name: name}).yaml(data) == nil {
-			m = &manifest{name: name}
-			err = m.yaml(data)
+		if err = m.json(data); err != nil {
+			if again := empty; again.yaml(data) == nil {
+				*m, err = again, nil
+			}
 		}
 	default:
 		err = m.yaml(data)
 	}
-	if err == nil && m.objects == 0 {
-		return nil, fmt.Errorf("%s: holds no Kubernetes object; expected manifests of RuntimeClasses", name)
+	if err == nil && m.objects == 0 && !m.inFolder {
+		return fmt.Errorf("%s: holds no Kubernetes object; expected manifests of RuntimeClasses", m.name)
 	}
-	return m.classes, err
+	return err
 }
 
 // readLimited reads all of a file that must not be larger than a limit.
@@ -160,6 +167,11 @@ type manifest struct {
 	name    string
 	classes []runtimeClass
 	objects int
+
+	// inFolder is set for a file that nobody has named: what of it is no object is
+	// stray.
+	inFolder bool
+	stray    []string // file:line
 }
 
 var yamlErrorLine = regexp.MustCompile(`^yaml: line (\d+): `)
@@ -179,10 +191,19 @@ func (m *manifest) yaml(data []byte) error {
 		if len(doc.Content) == 0 || isNull(doc.Content[0]) {
 			continue
 		}
-		if err := m.object(doc.Content[0], "", ""); err != nil {
+		if err := m.document(doc.Content[0]); err != nil {
 			return err
 		}
 	}
+}
+
+// document takes the value of a document, which is to be an object.
+func (m *manifest) document(n *yaml.Node) error {
+	if m.inFolder && field(n, "apiVersion") == nil && field(n, "kind") == nil {
+		m.stray = append(m.stray, fmt.Sprintf("%s:%d", m.name, n.Line))
+		return nil
+	}
+	return m.object(n, "", "")
 }
 
 // maxObjects bounds the objects of a file: aliases can make a list of lists
@@ -216,6 +237,9 @@ func (m *manifest) object(n *yaml.Node, apiVersion, kind string) error {
 		return m.items(n, apiVersion, "RuntimeClass")
 	case kind == "RuntimeClass" && group == "node.k8s.io":
 		return m.runtimeClass(n, version)
+	case strings.EqualFold(kind, "RuntimeClass") && (group == "node.k8s.io" || apiVersion == "v1"):
+		// No other kind of Kubernetes is named like that.
+		return m.errorf(n, "%s of apiVersion %s: want RuntimeClass of node.k8s.io/v1", kind, apiVersion)
 	}
 	return nil
 }

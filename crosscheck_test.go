@@ -145,11 +145,12 @@ func FuzzReadManifest(f *testing.F) {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		classes, err := readManifest(bytes.NewReader(data), "fuzz.yaml")
+		m := &manifest{name: "fuzz.yaml"}
+		err := m.read(bytes.NewReader(data))
 		if err = oneLine(err); err != nil && (strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "fuzz.yaml:")) {
 			t.Errorf("error is not one line that names the input: %q", err)
 		}
-		for _, c := range classes {
+		for _, c := range m.classes {
 			if checkHandlerName(c.handler) != nil {
 				t.Errorf("handler %q was taken", c.handler)
 			}

@@ -66,7 +66,7 @@ func newExplainCommand() *cobra.Command {
 		Short:   "Say what a runtime would load from its configuration files, and why",
 		Long:    explainLong,
 		Example: explainExample,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOne("CONFIG", "what it imports is read with it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := ""
 			if len(args) > 0 {

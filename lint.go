@@ -67,7 +67,7 @@ func newLintCommand() *cobra.Command {
 		Short:   "Judge manifests as the webhook would",
 		Long:    lintLong,
 		Example: lintExample,
-		Args:    cobra.NoArgs,
+		Args:    onlyFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return oneLine(o.run(cmd))
 		},
@@ -82,6 +82,15 @@ func newLintCommand() *cobra.Command {
 	o.gate.addTo(cmd)
 	o.cluster.AddFlags(flags)
 	return cmd
+}
+
+// onlyFiles says how files are named: a shell makes arguments of the others where -f
+// stands before a pattern.
+func onlyFiles(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%q stands without -f: give -f before each file, or once with their folder", args[0])
+	}
+	return nil
 }
 
 // A linter is one run of lint.

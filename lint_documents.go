@@ -130,6 +130,22 @@ func (d *document) errorAt(line int, err error) error {
 	return &placedError{place: lintPlace{File: d.file, Line: line, Source: d.source()}, err: err}
 }
 
+// hintAtTemplate says of a document that cannot be read what helps, if it may be a
+// template of a chart.
+func (d *document) hintAtTemplate(err error) error {
+	before, _, found := bytes.Cut(d.text, []byte("{{"))
+	if !found {
+		return err
+	}
+	place, text := placeOfError(err)
+	// What the library makes of an action in place of a value.
+	if at, ok := strings.CutPrefix(text, "not valid YAML: invalid map key: "); ok && strings.Contains(at, "map[") {
+		place.Line = d.line + bytes.Count(before, []byte("\n"))
+		text = "not valid YAML: {{ where a value is wanted"
+	}
+	return &placedError{place: place, err: errors.New(text + "; a template is to be rendered first, as by helm template CHART")}
+}
+
 func (d *document) jsonValues() ([]*document, error) {
 	var values []*document
 	text := d.text

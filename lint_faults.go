@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	kjson "sigs.k8s.io/json"
+
+	"github.com/runtimegate/runtimegate/config"
 )
 
 // nameIn returns the quoted name in an object that may not be readable.
@@ -22,6 +26,93 @@ func nameIn(raw json.RawMessage) string {
 		return fmt.Sprintf("%q", head.Metadata.GenerateName)
 	}
 	return fmt.Sprintf("%q", head.Metadata.Name)
+}
+
+// strictErrors judges what the strict decoder found beside the object: a key that is
+// there twice is an error, and so is a field that is no field and was meant to ask for
+// a class, since where it is not refused its Pods start with the default handler.
+// Others may be of a newer Kubernetes.
+func (r *objectReader) strictErrors(d *document, path []any, name string, strict []error) error {
+	var unknown []string
+	for _, err := range strict {
+		quoted, ok := strings.CutPrefix(err.Error(), "unknown field ")
+		if !ok {
+			return d.errorf(path, "%s: %w", name, err)
+		}
+		field := strings.Trim(quoted, `"`)
+		if r.unknown == nil || !meansClass(field) {
+			unknown = append(unknown, field)
+			continue
+		}
+		return d.errorf(append(slices.Clip(path), pathOf(field)...), "%s has no field %q: kubectl apply refuses it, and where it is passed over the Pods get the default handler; want %s in the spec of the Pod or template", name, field, classField)
+	}
+	if len(unknown) > 0 && r.unknown != nil {
+		quoted := make([]string, len(unknown))
+		for i, field := range unknown {
+			quoted[i] = fmt.Sprintf("%q", field)
+		}
+		r.unknown(d.errorf(append(slices.Clip(path), pathOf(unknown[0])...), "%s has no field %s: kubectl apply refuses it, and it was passed over", name, some(quoted)))
+	}
+	return nil
+}
+
+const classField = "runtimeClassName"
+
+// meansClass tells whether a field that is not there was meant to be the
+// runtimeClassName of a Pod: misspelt, or in the wrong place.
+func meansClass(field string) bool {
+	key := field[strings.LastIndex(field, ".")+1:]
+	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
+	return strings.HasPrefix(plain, "runtimeclass") || config.Nearest(key, []string{classField}) != ""
+}
+
+// classIn returns where an object of any kind names a class, nil if it does not. In
+// the definition of a kind there is no name at that place, but a schema.
+func classIn(raw json.RawMessage) []any {
+	if !bytes.Contains(raw, []byte(`"`+classField+`"`)) {
+		return nil
+	}
+	var tree any
+	if json.Unmarshal(raw, &tree) != nil {
+		return nil
+	}
+	return classBelow(tree)
+}
+
+func classBelow(value any) []any {
+	switch value := value.(type) {
+	case map[string]any:
+		if name, ok := value[classField].(string); ok && name != "" {
+			return []any{classField}
+		}
+		for _, key := range sortedKeys(value) {
+			if path := classBelow(value[key]); path != nil {
+				return append([]any{key}, path...)
+			}
+		}
+	case []any:
+		for i, item := range value {
+			if path := classBelow(item); path != nil {
+				return append([]any{i}, path...)
+			}
+		}
+	}
+	return nil
+}
+
+// pathOf reads what fieldPath writes.
+func pathOf(field string) []any {
+	var path []any
+	for step := range strings.SplitSeq(field, ".") {
+		key, rest, _ := strings.Cut(step, "[")
+		path = append(path, key)
+		for index := range strings.SplitSeq(rest, "[") {
+			if i, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil {
+				path = append(path, i)
+			}
+		}
+	}
+	return path
 }
 
 // fieldError makes the error for an object that cannot be decoded: it names the

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -36,6 +37,10 @@ var manifestKinds = append(slices.Clone(webhook.WorkloadKinds),
 	corev1.SchemeGroupVersion.WithKind("Namespace"),
 )
 
+// ownGroups are those of Kubernetes' own kinds among all these. Until Kubernetes 1.15
+// some were in extensions.
+var ownGroups = []string{"", "apps", "batch", "extensions", nodev1.GroupName}
+
 // maxListDepth bounds lists in lists.
 const maxListDepth = 8
 
@@ -47,6 +52,13 @@ type readObject struct {
 	path []any // in the document
 	// refused says why the API server would not take it.
 	refused webhook.Verdict
+}
+
+// A foreignObject is of a kind that is not read, as one that a CRD defines.
+type foreignObject struct {
+	name  string
+	at    *document
+	class []any // where it names a class
 }
 
 // An objectReader reads the objects of certain kinds from files, and passes
@@ -63,6 +75,8 @@ type objectReader struct {
 	// the values of a chart, is passed over. stray are these documents.
 	inFolder bool
 	stray    []*document
+	// foreign are objects of other kinds in which a class is named.
+	foreign []foreignObject
 
 	objects []readObject
 	// seen are the objects of any kind, and emptyLists the lists of none.
@@ -86,7 +100,11 @@ func (r *objectReader) readManifests(paths []string, recursive bool, stdin io.Re
 		}
 	}
 	if len(r.stray) > 0 {
-		note("passed over as no Kubernetes object, without apiVersion and kind: %s:%d%s", r.stray[0].file, r.stray[0].lineOf(nil), andMore(len(r.stray)-1, "document"))
+		note(strayNote, fmt.Sprintf("%s:%d", r.stray[0].file, r.stray[0].lineOf(nil)), andMore(len(r.stray)-1, "document"))
+	}
+	if len(r.foreign) > 0 {
+		o := r.foreign[0]
+		note("not judged, as its kind is no workload of Kubernetes itself, though it names a class: %s (%s:%d)%s; the webhook judges the Pods", o.name, o.at.file, o.at.lineOf(o.class), andMore(len(r.foreign)-1, "object"))
 	}
 }
 
@@ -115,6 +133,9 @@ func (r *objectReader) read(data []byte, file string) {
 		values, err := d.values()
 		for _, value := range values {
 			r.value(value, value.json, nil, schema.GroupVersionKind{})
+		}
+		if err != nil && r.unknown != nil {
+			err = d.hintAtTemplate(err)
 		}
 		if err != nil {
 			r.fault(err)
@@ -196,6 +217,9 @@ func (r *objectReader) object(d *document, raw json.RawMessage, path []any, is s
 	r.seen++
 	want, ok := r.wanted(is)
 	if !ok {
+		if at := classIn(raw); at != nil {
+			r.foreign = append(r.foreign, foreignObject{name: is.Kind + " " + nameIn(raw), at: d, class: append(slices.Clip(path), at...)})
+		}
 		return
 	}
 	object, err := r.decode(d, raw, path, is, want)
@@ -210,6 +234,12 @@ func (r *objectReader) object(d *document, raw json.RawMessage, path []any, is s
 // there for a verdict.
 func (r *objectReader) decode(d *document, raw json.RawMessage, path []any, is, want schema.GroupVersionKind) (client.Object, error) {
 	name := func() string { return is.Kind + " " + nameIn(raw) }
+	if is.Kind != want.Kind {
+		return nil, d.errorf(append(slices.Clip(path), "kind"), "%s: kind %s is written %s", name(), is.Kind, want.Kind)
+	}
+	if is.Group != want.Group && is.Group != "extensions" {
+		return nil, d.errorf(append(slices.Clip(path), "apiVersion"), "%s: apiVersion %s has no %s; want %s", name(), is.GroupVersion(), is.Kind, want.GroupVersion())
+	}
 	if is != want {
 		return nil, d.errorf(path, "%s: apiVersion %s is not served by Kubernetes 1.30; want %s", name(), is.GroupVersion(), want.GroupVersion())
 	}
@@ -227,16 +257,8 @@ func (r *objectReader) decode(d *document, raw json.RawMessage, path []any, is, 
 			return kjson.UnmarshalCaseSensitivePreserveInts(data, part)
 		}, err)
 	}
-	var unknown []string
-	for _, err := range strict {
-		field, ok := strings.CutPrefix(err.Error(), "unknown field ")
-		if !ok {
-			return nil, d.errorf(path, "%s: %w", name(), err)
-		}
-		unknown = append(unknown, field)
-	}
-	if len(unknown) > 0 && r.unknown != nil {
-		r.unknown(d.errorf(path, "%s has no field %s: kubectl apply refuses it, and it was passed over", name(), some(unknown)))
+	if err := r.strictErrors(d, path, name(), strict); err != nil {
+		return nil, err
 	}
 	if object.GetName() == "" && object.GetGenerateName() == "" {
 		return nil, d.errorf(path, "%s has no metadata.name", is.Kind)
@@ -274,12 +296,9 @@ func (r *objectReader) new(kind schema.GroupVersionKind) (client.Object, error) 
 // wanted returns the kind as it is read, if it is one of those to be read in any
 // version: one that the cluster does not serve must not pass for checked.
 func (r *objectReader) wanted(is schema.GroupVersionKind) (schema.GroupVersionKind, bool) {
-	group := is.Group
-	if group == "extensions" {
-		group = "apps" // until Kubernetes 1.15
-	}
 	for _, kind := range r.kinds {
-		if kind.Kind == is.Kind && kind.Group == group {
+		// Another group may have a kind of that name, but none of Kubernetes itself.
+		if strings.EqualFold(kind.Kind, is.Kind) && (kind.Group == is.Group || slices.Contains(ownGroups, kind.Group) && slices.Contains(ownGroups, is.Group)) {
 			return kind, true
 		}
 	}

@@ -85,6 +85,16 @@ func newRootCommand() *cobra.Command {
 	return root
 }
 
+// atMostOne is for commands that take one argument, which may be left out.
+func atMostOne(what, hint string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return fmt.Errorf("%q is one argument too many: want one %s at most; %s", args[1], what, hint)
+		}
+		return nil
+	}
+}
+
 // exitCode is that of a command which ended with err, and what is to be told of
 // it.
 func exitCode(err error) (code int, tell error) {

@@ -68,7 +68,7 @@ func newMigrateCommand() *cobra.Command {
 		Short:   "Bring containerd's files to a newer version, with nothing lost",
 		Long:    migrateLong,
 		Example: migrateExample,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOne("CONFIG", "what it imports is read with it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.write && o.dryRun && cmd.Flags().Changed("dry-run") {
 				return errors.New("give --write or --dry-run, not both")
@@ -164,6 +164,9 @@ func (o *migrateOptions) upgrade(ctx context.Context, host *hostfs.FS) (*migrati
 		return nil, fmt.Errorf("--to: %w", err)
 	}
 	t, runtimes, err := o.explain.decide(ctx, host, o.config)
+	if t != nil && t.Runtime == config.CRIO {
+		return nil, fmt.Errorf("%s is CRI-O's: only containerd's files are migrated, those of CRI-O stay as they are", t.Path)
+	}
 	if err != nil {
 		return nil, o.inMyFlags(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ type page struct {
 	Defaults    []pageDefault
 	PodsCounted bool
 	Runtimes    []fleet.Runtime
+	Apart       []pageApart
 }
 
 // A pageCard is a number that is to be seen first.
@@ -94,10 +96,25 @@ type pageDefault struct {
 	Pods  int
 }
 
+// A pageApart is nodes of which something is to be known beside their handlers.
+type pageApart struct {
+	What, Symbol, Meaning string
+	fleet.Names
+}
+
+// apartOf are those of them that there are.
+func apartOf(s *status) []pageApart {
+	return slices.DeleteFunc([]pageApart{
+		{"Down", "✗", "The report is current; the runtime does not answer, and which handlers it has is not known.", s.Down},
+		{"Cordoned", "–", "No new Pod is put there until kubectl uncordon.", s.Cordoned},
+		{"Unlooked", "?", "Not all shims and OCI runtimes were looked for (reporter.hostRoot).", s.Unlooked},
+	}, func(a pageApart) bool { return a.Count == 0 })
+}
+
 // writeStatusPage prints the status as a page.
 func writeStatusPage(w io.Writer, s *status) error {
 	p := &page{
-		Where: printable(s.where), Time: s.At.Format(time.RFC3339), Handlers: s.Handlers, Runtimes: s.Runtimes, Cards: cardsOf(s),
+		Where: printable(s.where), Time: s.At.Format(time.RFC3339), Handlers: s.Handlers, Runtimes: s.Runtimes, Cards: cardsOf(s), Apart: apartOf(s),
 	}
 	for _, state := range pageStates {
 		p.Legend = append(p.Legend, pageStateOf(state.State))

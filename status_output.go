@@ -156,7 +156,7 @@ func alarm(n int, colour string) cell {
 
 func (p *printer) statusUntold(s *status) {
 	switch {
-	case len(s.Untold) == 0 && s.Down.Count == 0:
+	case len(s.Untold) == 0 && s.Down.Count+s.Unlooked.Count == 0:
 		p.heading("REPORTS: %s", p.paint(green, "of all nodes, all current"))
 		return
 	case len(s.Untold) == 0:
@@ -174,6 +174,9 @@ func (p *printer) statusUntold(s *status) {
 	}
 	if s.Down.Count > 0 {
 		rows = append(rows, []cell{{text: "Down", colour: red}, {text: fmt.Sprint(s.Down.Count)}, {text: "current; the runtime does not answer"}, {text: printable(s.Down.Sample().String())}})
+	}
+	if s.Unlooked.Count > 0 {
+		rows = append(rows, []cell{{text: "Unlooked", colour: faint}, {text: fmt.Sprint(s.Unlooked.Count)}, {text: "current; not all shims and OCI runtimes were looked for (reporter.hostRoot)"}, {text: printable(s.Unlooked.Sample().String())}})
 	}
 	p.table("  ", rows)
 }

@@ -24,7 +24,8 @@ var statusTime = time.Date(2026, 1, 2, 0, 5, 0, 0, time.UTC)
 
 // statusCluster makes the objects of a cluster of n nodes in four pools, with what
 // goes wrong in one of that size: nodes that have not been restarted, that will lose
-// a handler, that lack a shim, that have not told.
+// a handler, that lack a shim, that have not told, that are cordoned or were not looked
+// at.
 func statusCluster(n int) (objects []runtime.Object) {
 	pools := []struct{ name, runtime, version, handler string }{
 		{"cpu", "containerd", "v2.4.2", ""}, {"gpu", "containerd", "v1.7.27", "nvidia"},
@@ -38,6 +39,9 @@ func statusCluster(n int) (objects []runtime.Object) {
 			"topology.kubernetes.io/zone": fmt.Sprintf("zone-%d", i%3), "node.kubernetes.io/instance-type": "m7.4xlarge",
 		}}}
 		node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("16"), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110")}
+		if i%80 == 20 {
+			node.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}}
+		}
 		node.Status.NodeInfo.ContainerRuntimeVersion = p.runtime + "://" + strings.TrimPrefix(p.version, "v")
 		objects = append(objects, node)
 		if i%97 == 13 {
@@ -97,7 +101,11 @@ func statusReport(name, program, version, handler string, i int) *v1alpha1.NodeR
 	case i%40 == 17:
 		find(v1alpha1.FindingHandlerLost, v1alpha1.SeverityError, "handler %q was loaded before the last start of the runtime, and is not any more: no file defines it any more")
 	}
-	add(low, v1alpha1.ProgramFound)
+	if i%90 == 30 {
+		add(low, v1alpha1.ProgramUnchecked)
+	} else {
+		add(low, v1alpha1.ProgramFound)
+	}
 	if i%83 == 10 {
 		spec.Findings = append(spec.Findings, v1alpha1.Finding{Code: v1alpha1.FindingRuntimeUnreachable, Severity: v1alpha1.SeverityError, Message: "the runtime does not answer: connection refused"})
 	}

@@ -94,7 +94,7 @@ func (o *whyOptions) check(args []string) ([]whyTarget, error) {
 	case len(args) == 0 && len(o.files) == 0:
 		return nil, errors.New("why needs something to ask about: a Pod's name, KIND/NAME, or -f with manifests")
 	case len(args) > 0 && len(o.files) > 0:
-		return nil, errors.New("give either names or -f: what is in manifests is not asked for in the cluster")
+		return nil, fmt.Errorf("%q stands beside -f: give either names or manifests, and -f before each of these", args[0])
 	case stdins > 1:
 		return nil, errors.New(`stdin can be read once: give only one "-", for -f or for --snapshot`)
 	}

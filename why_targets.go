@@ -113,7 +113,7 @@ func (r *whyRun) askTarget(ctx context.Context, store objectStore, t whyTarget) 
 	object, err := store.get(ctx, kindNamed(t.kind), namespace, t.name)
 	if err != nil {
 		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("there is no %s %q in namespace %q of %s", t.kind, t.name, namespace, r.view.where())
+			return nil, fmt.Errorf("there is no %s %q in namespace %q of %s%s", t.kind, t.name, namespace, r.view.where(), r.hintAt(ctx, store, t))
 		}
 		return nil, fmt.Errorf("cannot read %s %q: %w", t.kind, t.name, err)
 	}
@@ -127,6 +127,24 @@ func (r *whyRun) askTarget(ctx context.Context, store objectStore, t whyTarget) 
 		}
 	}
 	return why.Ask(ctx, r.gate, r.nodes, q), nil
+}
+
+// hintAt says what else may have been meant by what is not there.
+func (r *whyRun) hintAt(ctx context.Context, store objectStore, t whyTarget) string {
+	held := r.view.snapshot == ""
+	if !held {
+		err := store.each(ctx, kindNamed(t.kind), "", func(client.Object) { held = true })
+		held = held || err != nil
+	}
+	switch kind := kindCalled(t.name); {
+	case t.kind == "Pod" && kind != "" && kind != "Pod":
+		return fmt.Sprintf(": of a %s it is asked as %s/NAME", kind, t.name)
+	case !held:
+		return fmt.Sprintf(", which holds no %s: why --help says what a snapshot is to hold", t.kind)
+	case *r.cluster.Namespace == "":
+		return ": -n names another namespace"
+	}
+	return ""
 }
 
 // where names the cluster or the snapshot in a message.

@@ -176,7 +176,7 @@ func (l *loader) readCRIO(name string, into *crioFile) (err error) {
 	data, err := l.read(name)
 	l.files = append(l.files, f)
 	if err == nil {
-		f.doc = scanOutline(data)
+		f.doc, f.saved = scanOutline(data), savedAs(data)
 		_, f.TouchesCRI = f.doc.below("crio", "runtime")
 		err = toml.Unmarshal(data, into)
 	}

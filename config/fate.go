@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -135,6 +136,9 @@ func handlerTables(m mark) [][]string {
 			break
 		}
 	}
+	if len(tables) == 0 && isOptions(p) {
+		return append(tables, p[:4])
+	}
 	isKey := !m.table && last > 0 && slices.ContainsFunc(handlerKeys, func(k string) bool { return foldEqual(k, p[last]) })
 	if !isKey || p[last-1] == "default_runtime" || p[last-1] == "untrusted_workload_runtime" {
 		return tables
@@ -143,6 +147,13 @@ func handlerTables(m mark) [][]string {
 		tables = append(tables, p[:last])
 	}
 	return tables
+}
+
+// isOptions tells whether a path is of the options of a handler from whose key the
+// table runtimes is left out.
+func isOptions(p []string) bool {
+	return len(p) > 4 && p[0] == "plugins" && p[2] == "containerd" && p[4] == "options" &&
+		!slices.Contains([]string{"runtimes", "default_runtime", "untrusted_workload_runtime"}, p[3])
 }
 
 // criTable tells whether a table is where a handler belongs, below the given
@@ -223,6 +234,9 @@ func (l *loader) fates(r *Result, passed []*File) []HandlerReport {
 // endsBefore is the file at which the load ends before it comes to one that some file
 // imports; "" if that is not why it is not read.
 func (l *loader) endsBefore(f *File) string {
+	if n := len(l.files); l.rt.Name == CRIO && n > 0 && l.files[n-1].Error != "" && path.Dir(f.Path) == l.crioDir() {
+		return l.lastPath()
+	}
 	for _, read := range l.files {
 		for _, imp := range read.Imports {
 			if slices.Contains(imp.Matched, f.Path) {

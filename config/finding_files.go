@@ -16,7 +16,9 @@ func (f *finder) imports() {
 			}
 			var near []string
 			for _, p := range imp.Passed {
-				near = append(near, path.Base(p))
+				if !backup.MatchString(p) {
+					near = append(near, path.Base(p))
+				}
 			}
 			at := Place{file.Path, imp.Line}
 			if len(near) == 0 {

@@ -135,8 +135,12 @@ func (f *finder) replacedText(h *HandlerReport, o *Origin, loaded bool) string {
 	return text + ": in containerd 1.x the last file that has the CRI plugin's section replaces the whole section"
 }
 
+// backup matches what migrate keeps of a file that it has replaced: nothing is to read
+// that.
+var backup = regexp.MustCompile(`\.runtimegate-\d{8}T\d{6}Z$`)
+
 func (f *finder) notImported(h *HandlerReport, o *Origin, severity Severity) {
-	if strings.HasSuffix(o.File, ".tmpl") {
+	if strings.HasSuffix(o.File, ".tmpl") || backup.MatchString(o.File) {
 		return
 	}
 	dir := path.Dir(o.File)
@@ -161,6 +165,9 @@ func (f *finder) notImported(h *HandlerReport, o *Origin, severity Severity) {
 		why += empty
 	}
 	if f.rt.Name == CRIO {
+		if dir == f.crioDir() {
+			return // as above
+		}
 		why = "CRI-O reads " + f.crioDir() + " only"
 		fix = "move it to " + f.crioDir()
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -14,9 +15,14 @@ import (
 // the daemon's own words don't say.
 func (f *finder) stoppedAt() (at Place, about string) {
 	for _, file := range f.files {
-		if file.Error != "" {
-			return Place{File: file.Path, Line: errorLine(file.Error)}, ""
+		if file.Error == "" {
+			continue
 		}
+		// What cannot be opened is mended where it is imported.
+		if by, ok := f.importOf(file); ok && file.doc == nil {
+			return by, ""
+		}
+		return Place{File: file.Path, Line: errorLine(file.Error)}, file.saved
 	}
 	var wrong *toml.DecodeError
 	switch {
@@ -38,6 +44,30 @@ func (f *finder) stoppedAt() (at Place, about string) {
 		return f.stoppedAt1()
 	}
 	return f.main(), ""
+}
+
+// importOf is the place at which another file imports one.
+func (f *finder) importOf(file *File) (Place, bool) {
+	for _, by := range f.files {
+		for _, imp := range by.Imports {
+			if by.Path == file.ImportedBy && imp.Line > 0 && slices.Contains(imp.Matched, file.Path) {
+				return Place{File: by.Path, Line: imp.Line}, true
+			}
+		}
+	}
+	return Place{}, false
+}
+
+// savedAs says how an editor or a shell has saved a file, of which the words of the
+// libraries show the first byte at most.
+func savedAs(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
+		return "; it begins with a byte order mark: save it as UTF-8 without one"
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return "; it is UTF-16: save it as UTF-8"
+	}
+	return ""
 }
 
 // position1 is how go-toml 1 tells where a value is that does not fit.

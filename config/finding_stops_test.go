@@ -19,6 +19,10 @@ func TestWhatStopsTheDaemonHasItsPlace(t *testing.T) {
 		"a version that is too high, in 1.7":     {"1.7.27", map[string]string{main: "version = 2\nimports = [\"conf.d/*.toml\"]\n", drop: "\nversion = 5\n"}, `Error DaemonWillNotStart /etc/containerd/conf.d/99-nvidia.toml:2...version ` + "`" + `5` + "`" + ``},
 		"a plugin that can't be disabled":        {"2.4.2", map[string]string{main: "version = 3\nimports = [\"conf.d/*.toml\"]\n", drop: "\n\ndisabled_plugins = [\"cri\"]\n"}, `Error CRIDisabled /etc/containerd/conf.d/99-nvidia.toml:3...`},
 		"a base spec that is not there":          {"2.4.2", map[string]string{main: "version = 3\nimports = [\"conf.d/*.toml\"]\n", drop: "version = 3\n" + nv2 + "base_runtime_spec = \"/none.json\"\n"}, `Error CRIDisabled /etc/containerd/conf.d/99-nvidia.toml:4...handler "nvidia"`},
+		"a byte order mark":                      {"2.4.2", map[string]string{main: "\xef\xbb\xbfversion = 3\n"}, `Error DaemonWillNotStart /etc/containerd/config.toml:1...; it begins with a byte order mark: save it as UTF-8 without one; `},
+		"UTF-16":                                 {"1.7.27", map[string]string{main: "\xff\xfev\x00"}, `Error DaemonWillNotStart /etc/containerd/config.toml:1...; it is UTF-16: save it as UTF-8; `},
+		"an empty import, which is the folder":   {"2.4.2", map[string]string{main: "version = 3\nimports = [\n  \"\"]\n", drop: "version = 3\n"}, `Error DaemonWillNotStart /etc/containerd/config.toml:3.../etc/containerd: is a directory`},
+		"an import that is not there":            {"1.7.27", map[string]string{main: "version = 2\nimports = [\"/none.toml\"]\n"}, `Error DaemonWillNotStart /etc/containerd/config.toml:2.../none.toml: open /none.toml: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := findingTexts(t, test.version, test.files)

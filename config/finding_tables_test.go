@@ -48,6 +48,14 @@ func TestTablesInTheWrongPlace(t *testing.T) {
 			map[string]string{main: root, drop: "[plugins.'io.containerd.cri.v1.runtime'.runtimes.runc]\nruntime_type = \"io.containerd.runc.v2\"\noptions = {SystemdCgroup = true}\n"},
 			[]string{`Warning WrongParentTable /etc/containerd/conf.d/99-nvidia.toml:1: a table of handler "runc" is ignored: [plugins."R".runtimes.runc] is no place for a handler: the table containerd is missing in between; write [plugins."R".containerd.runtimes.runc]`},
 		},
+		"options alone, of a table without runtimes": {
+			map[string]string{main: root, drop: right + strings.ReplaceAll(options, ".runtimes.nvidia", ".containerd.nvidia")},
+			[]string{`Warning WrongParentTable /etc/containerd/conf.d/99-nvidia.toml:6: a part of handler "nvidia" is ignored: [plugins."R".containerd.nvidia.options] is no place for a part of a handler; write [plugins."R".containerd.runtimes.nvidia.options]`},
+		},
+		"options alone of the built-in runc, without runtimes": {
+			map[string]string{main: root + "[plugins.'io.containerd.cri.v1.runtime'.containerd.runc.options]\n  SystemdCgroup = true\n"},
+			[]string{`Warning WrongParentTable /etc/containerd/config.toml:3: a part of handler "runc" is ignored: [plugins."R".containerd.runc.options] is no place for a part of a handler; write [plugins."R".containerd.runtimes.runc.options]`},
+		},
 		"what another place gives as well": {
 			map[string]string{main: root + strings.TrimPrefix(strings.ReplaceAll(right+options, ".runtimes.nvidia.options", ".containerd.runtimes.nvidia.options"), "version = 3\n"), drop: wrong + options},
 			nil,
@@ -71,5 +79,13 @@ func TestImportsThatMissAFileAreNamed(t *testing.T) {
 		if len(got) == 0 || got[0] != want {
 			t.Errorf("got %q, want %s", got, want)
 		}
+	}
+}
+
+// What migrate keeps of a file is not to be read, whatever is in it.
+func TestBackupsAreNotImported(t *testing.T) {
+	files := map[string]string{main: "version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n", drop + ".runtimegate-20260102T030405Z": "version = 3\n" + nv2}
+	if got := findingTexts(t, "2.4.2", files); len(got) > 0 {
+		t.Errorf("got %q", got)
 	}
 }

@@ -19,6 +19,12 @@ func TestTemplate(t *testing.T) {
 	}{
 		"none":                                {"1.7.27", "", "", ""},
 		"one that begins with the base":       {"1.7.27", "{{- template \"base\" . -}}\n[x]\n", "", ""},
+		"the base behind a comment of TOML":   {"1.7.27", "# {{ template \"base\" . }}\n", "", ""},
+		"the base if something is so":         {"1.7.27", "{{ if .Program }}{{ else }}{{ template \"base\" . }}{{ end }}\n", "", ""},
+		"the base by another template":        {"1.7.27", "{{ define \"mine\" }}{{ template \"base\" . }}{{ template \"mine\" . }}{{ end }}{{ template \"mine\" . }}\n", "", ""},
+		"the base in a comment":               {"1.7.27", "{{/* {{ template \"base\" . }} */}}\n[x]\n", "", "Info what newer versions add"},
+		"the base in what nobody calls":       {"1.7.27", "{{ define \"mine\" }}{{ template \"base\" . }}{{ end }}\n", "", "Info what newer versions add"},
+		"no template":                         {"1.7.27", "version = 2\n{{ template \"base\" . }\n", "", "Error k3s writes config.toml from this template at every start, and does not start with it: "},
 		"the base of another time":            {"1.7.27", "version = 2\n{{ if .NodeConfig }}{{ end }}\n", "", "Info what newer versions add"},
 		"what is there now":                   {"1.7.27", now, "", "Info what k3s sets by itself"},
 		"a setting less":                      {"1.7.27", "version = 2\n", "", `Warning after the next one "io.containerd.cri.v1.images".pinned_images.sandbox is not set and was "mirror/pause"`},

@@ -77,6 +77,8 @@ type File struct {
 	Error string `json:"error,omitempty"`
 
 	doc *outline
+	// saved says how it is saved if not as a runtime wants it; "" as it should.
+	saved string
 	// migrated are the handlers of the file after its own migration (classes C
 	// and D), by name.
 	effective map[string]any
@@ -200,7 +202,7 @@ func (l *loader) queue(load func(f *File, data []byte) ([]string, error)) error 
 		f := &File{Path: next.path, ImportedBy: next.by}
 		data, err := l.read(next.path)
 		if err == nil {
-			f.doc = scanOutline(data)
+			f.doc, f.saved = scanOutline(data), savedAs(data)
 		}
 		l.files = append(l.files, f)
 		var imports []string

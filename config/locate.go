@@ -57,7 +57,7 @@ func LocationOf(name, runtime string) (l Location, known bool) {
 	}
 	if runtime == "" {
 		runtime = Containerd
-		if path.Base(name) == "crio.conf" || strings.HasPrefix(name, "/etc/crio/") {
+		if path.Base(name) == "crio.conf" || path.Base(path.Dir(name)) == "crio.conf.d" || strings.Contains(name, "/etc/crio/") {
 			runtime = CRIO
 		}
 	}

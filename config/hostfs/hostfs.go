@@ -23,7 +23,8 @@ const (
 )
 
 // ErrRefused is wrapped by the errors for what a runtime might read (or hang
-// on) but this package won't: devices, pipes, files or folders too large.
+// on) but this package won't: devices, pipes, files or folders too large; or can't, for
+// want of a permission that a runtime, which is root, does not need.
 var ErrRefused = errors.New("refused")
 
 // FS is a host's file system. All paths given to its methods are absolute
@@ -146,10 +147,21 @@ func bare(err error) error {
 	return err
 }
 
+// denied makes of a permission that is missing a refusal of this package's own.
+func denied(op, name string, err error) error {
+	if err = bare(err); errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: permission denied; the runtime reads it as root, so this has to be root too", ErrRefused)
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
 // ReadFile reads a file as open and read would, but refuses what is not a
 // regular file. /dev/null, a common way to mask a file, is an empty one.
 func (f *FS) ReadFile(name string) ([]byte, error) {
 	at, info, err := f.Resolve(name)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, denied("open", name, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +180,7 @@ func (f *FS) ReadFile(name string) ([]byte, error) {
 	}
 	file, err := f.fsys.Open(at)
 	if err != nil {
-		return bad("open", bare(err))
+		return nil, denied("open", name, err)
 	}
 	defer file.Close()
 	// What was looked at may have been replaced before it was opened.
@@ -230,7 +242,7 @@ func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	dir, err := f.fsys.Open(at)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: bare(err)}
+		return nil, denied("open", name, err)
 	}
 	defer dir.Close()
 	reader, ok := dir.(fs.ReadDirFile)

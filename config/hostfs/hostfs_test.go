@@ -167,3 +167,27 @@ func TestExecutable(t *testing.T) {
 		}
 	}
 }
+
+// A closedFS lets nobody open one of its files.
+type closedFS struct {
+	fstest.MapFS
+	name string
+}
+
+func (c closedFS) Open(name string) (fs.File, error) {
+	if name == c.name {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return c.MapFS.Open(name)
+}
+
+// What this program may not open a runtime may, so that it says nothing of the runtime.
+func TestNoPermissionIsARefusal(t *testing.T) {
+	files := fstest.MapFS{"conf.d/a.toml": {Data: []byte("a")}}
+	if _, err := New(closedFS{files, "conf.d/a.toml"}).ReadFile("/conf.d/a.toml"); !errors.Is(err, ErrRefused) {
+		t.Errorf("a file: got %v", err)
+	}
+	if _, err := New(closedFS{files, "conf.d"}).Glob("/conf.d/*.toml"); !errors.Is(err, ErrRefused) {
+		t.Errorf("a folder: got %v", err)
+	}
+}

@@ -44,6 +44,9 @@ type Overview struct {
 	// Down are nodes whose runtime does not answer: what is said of them is what was
 	// before.
 	Down Names `json:"down"`
+	// Unlooked are nodes that have told, where nobody looked whether the programs of
+	// all that is loaded are there.
+	Unlooked Names `json:"unlooked"`
 	// Cordoned are nodes on which no new Pod is put.
 	Cordoned Names `json:"cordoned"`
 	// Handlers are those of the columns of Rows.
@@ -155,7 +158,7 @@ func (f *Fleet) Overview(classes []nodev1.RuntimeClass) *Overview {
 	o := &overviewer{
 		Overview: &Overview{
 			At: f.now.UTC(), Classes: []Class{}, Runtimes: []Runtime{}, Drift: []Drift{}, Defaults: []Default{},
-			Untold: []Untold{}, Down: Names{Nodes: []string{}}, Cordoned: Names{Nodes: []string{}}, Handlers: []string{}, Rows: []Row{},
+			Untold: []Untold{}, Down: Names{Nodes: []string{}}, Unlooked: Names{Nodes: []string{}}, Cordoned: Names{Nodes: []string{}}, Handlers: []string{}, Rows: []Row{},
 		},
 		runtimes: map[string]*Runtime{}, drift: map[string]*Drift{}, defaults: map[string]*Default{}, rows: map[string]*Row{},
 	}
@@ -260,6 +263,9 @@ func (o *overviewer) count(n *Node) {
 	}
 	if n.IsDown() {
 		o.Down.add(n.Name)
+	}
+	if n.isUnlooked() {
+		o.Unlooked.add(n.Name)
 	}
 	if n.IsCordoned() {
 		o.Cordoned.add(n.Name)

@@ -22,13 +22,17 @@ func TestOverview(t *testing.T) {
 		}
 	}
 	pending := func(spec *v1alpha1.NodeRuntimeSpec) { spec.Next.Handlers = append(spec.Next.Handlers, "nvidia") }
+	looked := func(spec *v1alpha1.NodeRuntimeSpec) {
+		nvidia(v1alpha1.ProgramFound, true)(spec)
+		spec.Handlers[0].Shim = &v1alpha1.Program{Path: "/s", State: v1alpha1.ProgramFound}
+	}
 	stale := func(spec *v1alpha1.NodeRuntimeSpec) { spec.RenewedAt = metav1.NewTime(now.Add(-time.Hour / 2)) }
 	nvidiaDefault := func(spec *v1alpha1.NodeRuntimeSpec) {
 		nvidia(v1alpha1.ProgramNotFound, true)(spec)
 		spec.DefaultHandler = "nvidia"
 	}
 	f := New([]Member{
-		member("a", nvidia(v1alpha1.ProgramFound, true), "pool=gpu"), member("b", nvidia(v1alpha1.ProgramFound, true), "pool=gpu"),
+		member("a", looked, "pool=gpu"), member("b", nvidia(v1alpha1.ProgramFound, true), "pool=gpu"),
 		member("c", finding(v1alpha1.FindingRestartPending, v1alpha1.SeverityWarning, pending), "pool=gpu"),
 		member("d", finding(v1alpha1.FindingHandlerLost, v1alpha1.SeverityError, unchanged), "pool=gpu"),
 		member("e", finding(v1alpha1.FindingExpiring, v1alpha1.SeverityError, nvidia(v1alpha1.ProgramFound, false)), "pool=gpu"),
@@ -55,6 +59,7 @@ func TestOverview(t *testing.T) {
 	for _, u := range o.Untold {
 		say("untold", u.Freshness, u.Nodes)
 	}
+	say("unlooked", o.Unlooked.Nodes)
 	say("handlers", o.Handlers)
 	for _, r := range o.Rows {
 		say("row", r.Nodes, r.Default, r.Freshness, r.States)
@@ -66,6 +71,7 @@ func TestOverview(t *testing.T) {
 		"finding DefaultBroken nvidia [i]", "finding Expiring nvidia [e]", "finding HandlerLost nvidia [d]", "finding RestartPending nvidia [c]",
 		"default runc [a b c d e f] 0 0", "default  [g h] 0 0", "default nvidia [i] 1 0",
 		"untold Stale [h]", "untold Silent [g]",
+		"unlooked [b c d e f i]",
 		"handlers [kata nvidia runc]",
 		"row [d] runc Fresh [Lacking Lost Loaded]", "row [i] nvidia Fresh [Lacking Broken Loaded]", "row [e] runc Fresh [Lacking Expiring Loaded]",
 		"row [c] runc Fresh [Lacking Pending Loaded]", "row [a b] runc Fresh [Lacking Loaded Loaded]", "row [f] runc Fresh [Lacking Lacking Loaded]",

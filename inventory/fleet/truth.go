@@ -115,6 +115,12 @@ func (t *Truth) report(spec *v1alpha1.NodeRuntimeSpec, name string) {
 	}
 }
 
+// isUnlooked says whether of some handler that is loaded it is not known if it can run,
+// as a reporter tells that does not see the host's root.
+func (n *Node) isUnlooked() bool {
+	return n.Freshness == inventory.Fresh && slices.ContainsFunc(n.Report.Spec.Handlers, func(h v1alpha1.Handler) bool { return runnable(&h) == NotKnown })
+}
+
 // runnable says whether the programs of a handler are there.
 func runnable(h *v1alpha1.Handler) Answer {
 	found := false

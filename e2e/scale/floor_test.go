@@ -45,6 +45,7 @@ func (c *cluster) newFloor(kubeconfig string) (*floor, error) {
 		return nil, err
 	}
 	config.DisableCompression = true
+	config.NextProtos = []string{"http/1.1"} // which costs less
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -25,12 +26,17 @@ func startInformer(t *testing.T, answer http.HandlerFunc) (toolscache.SharedInde
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
+	return startInformerOf(t, &rest.Config{Host: server.URL})
+}
+
+func startInformerOf(t *testing.T, config *rest.Config) (toolscache.SharedIndexInformer, <-chan error) {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	metav1.AddToGroupVersion(scheme, metav1.SchemeGroupVersion)
-	newOne, err := newInformer(&rest.Config{Host: server.URL}, scheme, &keeper{})
+	newOne, err := newInformer(config, scheme, &keeper{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +95,33 @@ func TestListGoesOnWhenAPageHasExpired(t *testing.T) {
 	}
 	if kept := informer.GetStore().ListKeys(); len(kept) != 3 {
 		t.Errorf("kept %q", kept)
+	}
+}
+
+// TestPagesComeOverHTTP1: and the watch over HTTP/2, whose pings show that a connection
+// is dead.
+func TestPagesComeOverHTTP1(t *testing.T) {
+	versions := make(chan string, 10)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !r.URL.Query().Has("watch") {
+			versions <- "list " + r.Proto
+			answerList(w, "", "a")
+			return
+		}
+		versions <- "watch " + r.Proto
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	startInformerOf(t, &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}})
+	for _, want := range []string{"list HTTP/1.1", "watch HTTP/2.0"} {
+		if got := <-versions; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 

@@ -41,8 +41,10 @@ func keepLean(ctx context.Context, ready func() bool) error {
 		if ready() {
 			since++
 		}
-		if since == settled {
+		if since == 1 || since == settled {
 			debug.FreeOSMemory()
+		}
+		if since == settled {
 			tick.Reset(time.Minute)
 		}
 		debug.SetGCPercent(gcPercent(liveHeap(), since >= settled))

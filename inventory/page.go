@@ -26,7 +26,7 @@ import (
 // in pages, and keep no more of a page than is used.
 func newInformer(config *rest.Config, scheme *runtime.Scheme, kept *keeper) (func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer, error) {
 	// HTTP/2 sends a page in thousands of frames, of which client and server tell each
-	// other how many may come: that costs both a tenth of a start.
+	// other how many may come: that costs both a quarter of a start.
 	forPages := rest.CopyConfig(config)
 	forPages.NextProtos = []string{"http/1.1"}
 	codecs := serializer.NewCodecFactory(scheme)

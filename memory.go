@@ -16,10 +16,12 @@ const garbage = 64 << 20
 const smallHeap = 32 << 20
 
 // heapAtStart is up to where its memory may grow to twice what is in use until it
-// is ready: to collect more often would take a third of its time with 100,000 nodes.
+// is ready: to collect more often takes time of which a start with 100,000 nodes has
+// none to spare.
 const heapAtStart = 800 << 20
 
-// settled is how many seconds after it is ready what it has read is garbage.
+// settled is how many seconds after it is ready nothing holds on to the pages that it
+// has read any more.
 const settled = 3
 
 // keepLean has Go's collector run more often the more memory is in use, until the

@@ -84,7 +84,7 @@ func (pagedListWatch) IsWatchListSemanticsUnSupported() bool { return true }
 // A source reads the objects of a resource from an API server.
 type source struct {
 	client     rest.Interface
-	pages      rest.Interface // for these
+	pages      rest.Interface // for lists, over HTTP/1.1
 	resource   string
 	codecs     serializer.CodecFactory
 	parameters runtime.ParameterCodec
@@ -93,6 +93,14 @@ type source struct {
 
 // bodies are of pages, of some megabytes each.
 var bodies = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
+// putBody keeps a body for the next page, but for one of a list that came at once.
+func putBody(body *bytes.Buffer) {
+	const keep = 32 << 20
+	if body.Cap() <= keep {
+		bodies.Put(body)
+	}
+}
 
 // page reads a page of a list by read, or else, where that fails, as client-go does,
 // which then says what is wrong. The body is not to be kept.
@@ -103,7 +111,7 @@ func page[List runtime.Object](ctx context.Context, s *source, options *metav1.L
 	}
 	defer stream.Close()
 	body := bodies.Get().(*bytes.Buffer)
-	defer bodies.Put(body)
+	defer putBody(body)
 	body.Reset()
 	if _, err := body.ReadFrom(stream); err != nil {
 		return nil, fmt.Errorf("read a page of %s: %w", s.resource, err)
